@@ -1,6 +1,7 @@
 """Why something is remembered: told from the history, the trials and the logs of the runs."""
 
 import json
+import re
 
 import pytest
 
@@ -92,12 +93,13 @@ def test_of_a_real_run_it_tells_when_it_was_shown(tmp_path):
         run.play_episode()
         run.play_episode()
         turns = turns_of(tmp_path, 1) + turns_of(tmp_path, 2)
-        shown = [turn for turn in turns if "] Starts here: " in turn.memory_shown]
-        place = shown[0].before.location_id
-        [told] = run.simple_memory.explain("Starts here", place)
+        first = next(turn for turn in turns if turn.memory_shown)
+        title, place = re.findall(r"\] (.*?): ", first.memory_shown)[0], first.before.location_id
+        [told] = run.simple_memory.explain(title, place)
+    here = [turn for turn in turns if turn.before.location_id == place and f"] {title}: " in turn.memory_shown]
     expected = []
     for episode in (1, 2):
-        its = [turn.turn for turn in shown if (turn.episode, turn.before.location_id) == (episode, place)]
+        its = [turn.turn for turn in here if turn.episode == episode]
         expected += [Showings(episode, its[0], its[-1], len(its))] if its else []
     assert list(told.shown) == expected
     assert json.loads(json.dumps(told.to_dict()))["shown"][0]["first_turn"] == expected[0].first_turn
