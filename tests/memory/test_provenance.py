@@ -8,6 +8,7 @@ from tests.fixtures.memory import FAILS, WORKS, Answers, Play, memory, remember
 from tests.fixtures.runs import a_run, turns_of
 from tests.fixtures.stores import journal_file, past_of
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import is_place
 from zorkgpt.memory.provenance import Showings
 from zorkgpt.memory.storage.history import Trial, TurnStamp
 from zorkgpt.memory.storage.markdown import sidecar
@@ -92,7 +93,8 @@ def test_of_a_real_run_it_tells_when_it_was_shown(tmp_path):
         run.play_episode()
         run.play_episode()
         turns = turns_of(tmp_path, 1) + turns_of(tmp_path, 2)
-        kept = {(each.memory.title, each.location_id) for each in run.simple_memory.all_memories()}
+        located = [each for each in run.simple_memory.all_memories() if is_place(each.location_id)]
+        kept = {(each.memory.title, each.location_id) for each in located}
         told = [one for title, place in kept for one in run.simple_memory.explain(title, place)]
     assert any(each.shown for each in told)
     for each in told:
