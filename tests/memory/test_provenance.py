@@ -8,7 +8,7 @@ from tests.fixtures.memory import FAILS, WORKS, Answers, Play, memory, remember
 from tests.fixtures.runs import a_run, turns_of
 from tests.fixtures.stores import journal_file, past_of
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import is_place
+from zorkgpt.memory.places import is_place
 from zorkgpt.memory.provenance import Showings
 from zorkgpt.memory.storage.history import Trial, TurnStamp
 from zorkgpt.memory.storage.markdown import sidecar
