@@ -114,11 +114,15 @@ def test_what_does_not_last_is_left_out_with_the_reason(store, tmp_path):
 def test_a_file_is_copied_with_its_notes_only_to_an_empty_memory(store, tmp_path):
     source = tmp_path / "Other.md"
     source.write_text("My own notes.\n\n## Location 7: Attic\n\n**[NOTE] Rope** *(Ep1, T1)*\nA rope.\n\nA note.\n")
+    with SimpleMemoryManager.open(tmp_path / "Empty.md") as empty:
+        report = import_memories(empty.store, source)
+        assert (report.added, report.known) == (1, 0)
     with AgentMemory.open(tmp_path / "Copy.md") as copy:
         assert copy.import_memories(source) == 1
         assert copy.import_memories(source) == 0
     assert (tmp_path / "Copy.md").read_bytes() == source.read_bytes()
-    assert import_memories(store, source).added == 1
+    report = import_memories(store, source)
+    assert (report.added, report.known) == (1, 0)
     assert "My own notes" not in store.path.read_text()
     (tmp_path / "Notes.md").write_text("Notes without a place.\n")
     with AgentMemory.open(tmp_path / "Notes.md") as notes:
