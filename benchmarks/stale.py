@@ -1,4 +1,4 @@
-"""Check against the object tree whether the memories shown to the player are up to date, on walkthroughs.
+"""Check against the object tree whether the memories of a place are up to date when the player is there.
 
     uv run python -m benchmarks.stale [--stories zork1 ...] [--turns 200] [--episodes 2] [--show stale ...] [--publish]
 
@@ -7,7 +7,8 @@ and words it as a careful model would (`benchmarks.stale_answerer`). Each row of
 a different store for the same answers. Plain notes are shown newest first within the memory's own budget; with vectors,
 the notes most similar to what the player reads now are shown. Zork I is played if ZORKGPT_ZORK1 names it.
 
-Before each turn, `benchmarks.stale_judge` judges the lines shown to the player at its place:
+Before each turn, `benchmarks.stale_judge` judges the lines of `get_location_memory`, including those about things in
+sight, which the prompt omits:
 
 - A line is *stale* if it contains a wrong statement that is not corrected, or a wrong correction. The share of stale
   lines is taken among the lines with a decidable statement.
@@ -236,13 +237,14 @@ def play(story: str, arm: Arm, turns: int, episodes: int, vectors: Vectors | Non
                 text = ""
                 for command in commands[:turns]:
                     now = _moment(game.services.game, seen, text)
+                    lines = _lines(game.simple_memory.get_location_memory(now.place)) if now is not None else []
                     try:
                         record = game.process_turn(command)
                     except ZorkGPTError:
                         break
                     text = record.transition.response
                     if now is not None:
-                        shown = [(line, now.place) for line in _lines(record.memory_shown)]
+                        shown = [(line, now.place) for line in lines]
                         judge = Judge({number: thing.name for number, thing in now.world.things.items()})
                         observers[0].see(judge, shown, now)
                         for observer, notes in zip(observers[1:], _notes(answerer.notes, now, vectors), strict=False):
