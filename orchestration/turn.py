@@ -92,8 +92,12 @@ class TurnCycle:
         for record in saved.played:
             self._state.turn_count = record.turn
             self._process(record, learning)
-        # The log includes undone turns, but the game does not.
-        self._state.observe(self._game.observe())
+        # The log includes undone turns, but the game does not: the last turn is the one that led to its state.
+        now = self._game.observe()
+        self._state.observe(now)
+        records = reversed([self._state.arrival, *saved.played])
+        leading_here = (record for record in records if record and record.after == now)
+        self._state.latest = next(leading_here, self._state.latest)
         self._decided = saved.decided
         self._logged_answers = {turn: record.answers for turn, record in saved.turns.items()}
         self._player.resume([decision.notes for _, decision in sorted(saved.journal.decided.items())])
@@ -142,7 +146,7 @@ class TurnCycle:
             self._services.map.arrive(place.num, place.name, opening.extraction.exits)
 
     def _play(self, action: str | None) -> TurnRecord:
-        """Observe, choose, act, learn, record. The order matters where a comment says so."""
+        """Play one turn, unless the player asks to undo the last one."""
         now = self._game.observe()
         started = perf_counter()
         self._watch.lap(Part.REST)

@@ -181,6 +181,7 @@ def test_a_person_who_took_a_turn_back_goes_on_from_there_later(tmp_path):
     done = command("--resume", "--workdir", str(tmp_path), stdin="look\n/see\nquit\n")
     assert "resumed after turn 1." in done.stdout
     assert "turn 3 of 500: Causeway End" in done.stdout
+    assert "The lane has been walked" not in done.stdout
 
 
 def test_a_person_sees_the_ending(tmp_path):
