@@ -38,7 +38,8 @@ class LossDetector:
         """Return the loss of a turn; None if there is none.
 
         Args:
-            after: The memory of the story after the turn.
+            after: The story's memory after the turn.
+            command: The command that was played.
         """
         things = self._things_lost(step, after, command)
         if not (step.died or step.points < 0 or things):
