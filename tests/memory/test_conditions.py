@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.fixtures.memory import Answers, memory, remember
 from zorkgpt.memory.claims import Claim, Relation, holds, separating
+from zorkgpt.memory.losses import Loss, LossCause, LossKind
 from zorkgpt.memory.manager import SimpleMemoryManager
 
 OPEN, CLOSED = (Claim(relation, 12, "trap door") for relation in (Relation.OPEN, Relation.CLOSED))
@@ -160,6 +161,19 @@ def test_the_conditions_of_a_memory_without_a_contrary_are_dropped_once_they_do_
     manager.add_memory(5, "Tree", memory("Up", action="up", outcome="to 6", when=(ROPE, NEST)))
     climb(manager, 1, NEST, known_way=True)
     assert conditions(manager) == {"Up": ["2 carried"]}
+
+
+@pytest.mark.parametrize("first", ["way", "death"])
+def test_the_conditions_of_a_death_and_of_a_safe_way_separate_them(play, first):
+    deadly = remember("Up kills", category="DANGER", action="up")
+    died = {"nothing_changed": False, "died": True, "loss": Loss(LossKind.DEATH, LossCause.ACTION, "You fall.")}
+    manager = play(*([WORKS, deadly] if first == "way" else [deadly, WORKS]))
+    for turn, is_safe in enumerate([first == "way", first != "way"], 1):
+        if is_safe:
+            climb(manager, turn, ROPE)
+        else:
+            climb(manager, turn, works=False, **died)
+    assert conditions(manager) == {"Up leads to the crown": ["1 carried"], "Up kills": ["1 not carried"]}
 
 
 def test_what_a_person_wrote_keeps_its_conditions(play):

@@ -91,7 +91,8 @@ def rivals(
 ) -> Rivals:
     """Return the memories that state another outcome of the same action.
 
-    A loss doesn't contradict a success in the same state, since the action can be risky. The counts of both say so.
+    A loss and a success don't contradict each other in the same state, since the action can be risky. The counts of
+    both say so.
 
     Args:
         believed: The memories of the place.
@@ -108,7 +109,7 @@ def rivals(
         states = observations.states(location_id, rival) or [rival.when]
         if separating(states, own, memory.action):
             result.separated.append(rival)
-        elif loss_in(memory.outcome) is None:
+        elif loss_in(memory.outcome) is None and loss_in(rival.outcome) is None:
             result.contradicted.append(rival)
     return result
 
@@ -132,7 +133,7 @@ def conditions(
     """
     if not memory.action:
         return memory.when
-    opposed = [other for other in believed if is_opposed(memory, other) or is_opposed(other, memory)]
+    opposed = [other for other in believed if is_opposed(memory, other)]
     if not memory.when and not opposed:
         # The usual case. Skip reading the history.
         return ()
@@ -147,14 +148,9 @@ def conditions(
     return ()
 
 
-def is_opposed(known: Memory, new: Memory) -> bool:
-    """Return whether both memories state outcomes of the same action that exclude each other.
-
-    Surviving an action does not disprove a known loss.
-    """
-    if not known.action or folded(known.action) != folded(new.action) or known.outcome == new.outcome:
+def is_opposed(one: Memory, other: Memory) -> bool:
+    """Return whether two memories state outcomes of the same action that exclude each other."""
+    outcomes = {one.outcome, other.outcome}
+    if not one.action or folded(one.action) != folded(other.action) or len(outcomes) == 1 or "" in outcomes:
         return False
-    outcomes = {known.outcome, new.outcome}
-    if "" in outcomes or loss_in(known.outcome) is not None:
-        return False
-    return new.outcome == DIED or NO_EFFECT in outcomes or None not in map(destination_in, outcomes)
+    return DIED in outcomes or NO_EFFECT in outcomes or None not in map(destination_in, outcomes)
