@@ -93,9 +93,12 @@ def tables(before: str) -> str:
         f"| `{name}` | {license_of(name)} | {', '.join(by)} |" if is_installed(name) else known.get(name, "")
         for name, by in sorted(asked.items())
     ]
-    others = sorted(everything - asked.keys())
-    lines += ["\n## Indirect dependencies\n", "| package | license |", "| --- | --- |"]
-    lines += [f"| `{name}` | {license_of(name)} |" for name in others if is_installed(name)]
+    by_license: dict[str, list[str]] = {}
+    for name in sorted(everything - asked.keys()):
+        if is_installed(name):
+            by_license.setdefault(license_of(name), []).append(f"`{name}`")
+    lines += ["\n## Indirect dependencies\n", "| license | packages |", "| --- | --- |"]
+    lines += [f"| {name} | {', '.join(packages)} |" for name, packages in sorted(by_license.items())]
     return "\n".join(filter(None, lines)) + "\n"
 
 
