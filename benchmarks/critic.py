@@ -143,7 +143,7 @@ def sort_out(done: list[Trial], tally: Tally) -> None:
 def measure(path: str | Path, seed: int, walkthrough: list[str], given: argparse.Namespace) -> Tally:
     tally, dice = Tally(walked=len(walkthrough)), random.Random(given.seed)
     with JerichoInterface(path, seed=seed) as game:
-        text = game.start()
+        text = game.reset()
         for index, action in enumerate(walkthrough):
             started = perf_counter()
             scene = game.scene()

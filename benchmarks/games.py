@@ -88,7 +88,7 @@ def walked(story: Measured) -> Row:
     """Return the figures of the walkthrough."""
     found: Counter[str] = Counter()
     with JerichoInterface(story.path, seed=story.seed) as game:
-        game.start()
+        game.reset()
         for number, command in enumerate(story.commands, 1):
             done = game.act(command)
             found["ends"] += done.finished == (number in story.ends_at)

@@ -72,7 +72,7 @@ def us_per_command(play: Callable[[str | None], object], commands: list[str]) ->
 def opening_s(path: Path, seed: int) -> float:
     begun = time.perf_counter()
     with JerichoInterface(path, seed=seed) as game:
-        game.start()
+        game.reset()
         return time.perf_counter() - begun
 
 

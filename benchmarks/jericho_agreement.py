@@ -56,11 +56,12 @@ def differences(path: Path) -> tuple[int, Counter[tuple[str, str]]]:
     env.seed(seed)
     env.reset()
     with JerichoInterface(path, seed=seed) as game:
-        game.start()
+        game.reset()
         for command in commands:
             steps += 1
             _, _, _, info = env.step(command)
-            now = game.act(command).after
+            step = game.act(command)
+            now = step.after
             there, held = env.get_player_location(), env.get_inventory()
             holder = (now.vehicle or now.location) if there is not None else now.location
             same = {
@@ -79,7 +80,7 @@ def differences(path: Path) -> tuple[int, Counter[tuple[str, str]]]:
                 printed = env.step(_ASKED[kind])[0]
                 env.set_state(state)
                 found[kind, confirmed_by(kind, printed, ours[kind], theirs[kind])] += 1
-            if game.finished:
+            if step.finished:
                 break
     env.close()
     return steps, found

@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.core.scene import states_of
 from game_interface.models import Scene, Transition
 from session.history import TurnRecord
 from session.outcome import affected_objects
@@ -86,7 +87,7 @@ class Replay:
         self._tried: dict[tuple[int, int, str], Tried] = {}
         self._idle: dict[tuple[int, int], _Idle] = {}
         self._changes: Counter[int] = Counter()
-        game.start()
+        game.reset()
         self.fresh = State(0, 0, _place(game), game.save_state(), frozenset())
         for episode, actions in sorted(commands.items()):
             self._play(episode, actions)
@@ -236,7 +237,7 @@ class Replay:
                     profile.has(view, parent, "supporter") if parent and "supporter" in profile.attributes else None
                 )
                 return parent == claim.other and on_top in (None, claim.relation is Relation.ON)
-        told = game.thing(number).states
+        told = tuple(states_of(profile.named_attributes(view, number)))
         known = claim.relation in told or OPPOSITE[claim.relation] in told
         return claim.relation in told if known else None
 

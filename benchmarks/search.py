@@ -78,7 +78,7 @@ def played(game: str, player: str, steps: int, folder: Path) -> list[str]:
         course.pad(steps - left)
     course.pad(steps)
     with JerichoInterface(story=story) as fresh:
-        fresh.start()
+        fresh.reset()
         shown = course.shown(fresh.get_max_score())
         if not is_search:
             return [*shown, "", ""]

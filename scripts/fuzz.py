@@ -266,7 +266,7 @@ def as_namespace(value: Any) -> Any:
 def story() -> tuple[Language, Scene | None]:
     path = next(iter(sorted((INFRASTRUCTURE / "games").glob("*.z[1-8]"))))
     with JerichoInterface(path, seed=1) as game:
-        game.start()
+        game.reset()
         return game.language, game.scene()
 
 

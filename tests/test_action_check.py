@@ -120,7 +120,7 @@ STORIES = [
 def test_no_step_of_a_walkthrough_is_rejected(story, seed, walkthrough, request):
     rejected = []
     with JerichoInterface(request.getfixturevalue(story), seed=seed) as game:
-        text = game.start()
+        text = game.reset()
         for action in walkthrough():
             told = check_action(action, game.language, game.scene(), answering="?" in text)
             if not told.valid:
@@ -134,7 +134,7 @@ def test_no_step_of_a_walkthrough_is_rejected(story, seed, walkthrough, request)
 def test_most_of_what_is_refused_is_rejected_and_nothing_that_has_an_effect(story, seed, walkthrough, request):
     tally, dice = Tally(), random.Random(11)
     with JerichoInterface(request.getfixturevalue(story), seed=seed) as game:
-        text = game.start()
+        text = game.reset()
         for index, action in enumerate(walkthrough()):
             if index % 10 == 0:
                 sort_out(trials(game, 40, dice, "?" in text), tally)

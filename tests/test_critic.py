@@ -162,6 +162,6 @@ def test_a_given_action_is_played_as_it_is(tmp_path):
 def test_the_scene_is_read_from_the_game(bundled_story):
     with JerichoInterface(bundled_story) as game:
         critic = Critic(game.language)
-        context = PlayerContext(game.observe(), game.start())
+        context = PlayerContext(game.observe(), game.reset())
         assert not critic.judge(AgentDecision("unlock moon with sun"), context, game.scene()).accepted
         assert critic.judge(AgentDecision("look"), context, game.scene()).accepted

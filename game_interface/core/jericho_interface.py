@@ -65,7 +65,7 @@ class _Present:
 class JerichoInterface:
     """A game of a story, played in its own process.
 
-    The game starts with `start` or with the first call that needs it. An interpreter that hangs or dies is replaced.
+    The game starts with `reset` or with the first call that needs it. An interpreter that hangs or dies is replaced.
     The game then returns to the state before the command, and `Transition.fault` has the reason.
 
     Args:
@@ -104,7 +104,6 @@ class JerichoInterface:
         """The last scene, and its state."""
         self._things: tuple[_Present, tuple[ThingState, ...]] | None = None
         """The last things, and their state."""
-        self._opening: str = ""
         self._opening_state: BranchState | None = None
         self._bookkeeping: Bookkeeping | None = None
         """None before the first command."""
@@ -119,14 +118,16 @@ class JerichoInterface:
 
     # Lifecycle
 
-    def start(self) -> str:
-        """Start the game if it has not started, and return the opening text."""
-        self._current()
-        return self._opening
+    def reset(self, *, seed: int | None = None) -> str:
+        """Start a new game and return the opening text.
 
-    def reset(self) -> str:
-        """Start a new game with the current seed, and return the opening text."""
+        Args:
+            seed: The seed of this game and later ones. Defaults to the seed of the last game.
+        """
         self._check_open()
+        if seed is not None:
+            _check_seed(seed)
+            self._worker.seed = seed
         return self._begin().text
 
     def close(self) -> None:
@@ -341,21 +342,6 @@ class JerichoInterface:
 
     # Observing
 
-    @property
-    def died(self) -> bool:
-        """The player died on the last turn; the game may continue."""
-        return self._state is not None and self._state.ending.died
-
-    @property
-    def finished(self) -> bool:
-        """The game is over; only `reset` and `restore_state` can be called."""
-        return self._state is not None and self._state.ending.finished
-
-    @property
-    def victory(self) -> bool:
-        """The player won the game."""
-        return self._state is not None and self._state.ending.victory
-
     def observe(self) -> Observation:
         """Return the current room, revealed things and score."""
         return self._current().told
@@ -380,16 +366,6 @@ class JerichoInterface:
         """The story's object, global and attribute numbers, found by trying moves if necessary."""
         self._current()
         return self._reader.profile
-
-    @property
-    def seed(self) -> int:
-        """The seed of the interpreter's random generator. A new value takes effect with the next `reset`."""
-        return self._worker.seed
-
-    @seed.setter
-    def seed(self, seed: int) -> None:
-        _check_seed(seed)
-        self._worker.seed = seed
 
     @property
     def facts(self) -> tuple[StoryFact, ...]:
@@ -425,11 +401,6 @@ class JerichoInterface:
             found = self._scenes.things(now.view, now.observation, self.scene())
             self._things = now, tuple(thing for thing in found if thing.number in now.revealed)
         return self._things[1]
-
-    def thing(self, number: int) -> ThingState:
-        """Return the current state of an object, wherever it is."""
-        now = self._current()
-        return self._scenes.thing(now.view, number, now.observation)
 
     def all_objects(self) -> tuple[PlacedObject, ...]:
         """Return every named object of the world, except the player and carried things."""
@@ -479,7 +450,6 @@ class JerichoInterface:
             snapshot = self._interpreter.restart()
         self._recent = RecentStates()
         state = self._state = replace(self._read(snapshot, frozenset()), ending=_GOING_ON)
-        self._opening = state.text
         self._opening_state = self._snapshots.branch_state(snapshot)
         return state
 

@@ -88,7 +88,7 @@ class SceneReader:
                     room.name if room else "",
                     holder,
                     movable,
-                    tuple(_states(named)),
+                    tuple(states_of(named)),
                 )
             )
         return tuple(found)
@@ -96,11 +96,6 @@ class SceneReader:
     def _is_shared_scenery(self, view: View, number: int) -> bool:
         """Return whether it is a child of no room, as what several rooms share is, and not concealed."""
         return self._reader.is_shared(view, number) and not self._reader.profile.has(view, number, "concealed")
-
-    def thing(self, view: View, number: int, now: Observation) -> ThingState:
-        """Return one object, wherever it is."""
-        room, carried = now.location_id, {item.num for item in now.carried or ()}
-        return self._thing(view, self._reader.item(view, number), room, number in carried)
 
     def _thing(self, view: View, item: Item, room: int | None, carried: bool) -> ThingState:
         profile = self._reader.profile
@@ -116,7 +111,7 @@ class SceneReader:
             worn=named.get("worn", False),
             fixed=bool(named) and not named.get("takeable", False),
             alive=named.get("animate", False),
-            states=tuple(_states(named)),
+            states=tuple(states_of(named)),
         )
 
     def _named_attributes(self, view: View, number: int, set_attributes: frozenset[int]) -> Mapping[str, bool]:
@@ -171,7 +166,7 @@ def _in_every_room(reader: ViewReader, view: View, language: Language) -> frozen
     return frozenset(found)
 
 
-def _states(named: Mapping[str, bool]) -> Iterator[str]:
+def states_of(named: Mapping[str, bool]) -> Iterator[str]:
     """Yield the states of a thing that can be in more than one, as far as its attributes tell."""
     if named.get("openable") or (named.get("door") and "openable" not in named):
         yield STATES["open"][named.get("open", False)].value

@@ -196,7 +196,7 @@ def test_where_chance_decides_the_dangers_of_all_ends_are_told(graph):
 def test_every_place_of_a_walkthrough_can_be_named_as_destination(bundled_story):
     graph = MapGraph()
     with JerichoInterface(bundled_story, seed=BUNDLED_SEED) as game:
-        game.start()
+        game.reset()
         start = game.observe().location
         graph.add_room(start.num, start.name)
         for command in get_bundled_walkthrough():

@@ -123,7 +123,7 @@ def test_a_resumed_game_explains_a_loss_like_an_uninterrupted_one(perils):
         resumed.restore_state(saved)
         assert resumed.save_state() == saved
         assert resumed.act("wait") == perils.act("wait")
-    assert perils.finished
+    assert perils.act("wait").finished
 
 
 def test_the_saved_states_stay_few(perils):

@@ -82,7 +82,7 @@ def test_several_commands_can_be_cut_to_the_first(bundled_story):
 
 
 def test_no_points_or_things_leak_into_the_next_episode(game):
-    opening, beginning = game.start(), game.save_state()
+    opening, beginning = game.reset(), game.save_state()
     replay_walkthrough(game, get_bundled_walkthrough()[:30])
     game.act("save")
     assert game.reset() == opening
@@ -97,7 +97,7 @@ def test_the_story_file_may_vanish_and_the_directory_change(bundled_story, tmp_p
     try:
         os.chdir(tmp_path)
         with JerichoInterface("gone.z5") as game:
-            opening = game.start()
+            opening = game.reset()
             path.unlink()
             os.chdir("/")
             assert game.reset() == opening
@@ -133,7 +133,7 @@ def test_what_is_damaged_inside_with_a_right_checksum_does_not_end_this_process(
     path = tmp_path / "damaged.z5"
     path.write_bytes(data)
     with JerichoInterface(path, time_limit_s=0.5) as game, contextlib.suppress(InterpreterError):
-        game.start()
+        game.reset()
     with JerichoInterface(bundled_story) as other:
         assert other.act("look").fault is None
 
@@ -144,7 +144,7 @@ def test_several_stories_are_played_at_once_each_in_its_own_process():
 
     def played(name):
         with JerichoInterface(own_stories.compiled(name)) as game:
-            game.start()
+            game.reset()
             done = [game.act(step.command) for step in own_stories.walkthrough(name) if step.command]
             return [(each.response, each.after) for each in done]
 

@@ -9,7 +9,7 @@ STORY = Path(__file__).parents[1] / "stories" / "preface.z5"
 
 def test_states_and_globals_are_found_after_the_story_s_own() -> None:
     with JerichoInterface(str(STORY)) as game:
-        game.start()
+        game.reset()
 
         closed = game.act("take tin")
         opened = game.act("open tin")
@@ -22,7 +22,7 @@ def test_states_and_globals_are_found_after_the_story_s_own() -> None:
 
 def test_what_lies_in_a_thing_that_is_no_container_is_not_seen() -> None:
     with JerichoInterface(str(STORY)) as game:
-        game.start()
+        game.reset()
         game.act("take tin")
 
         opened = game.act("open tin")

@@ -57,7 +57,7 @@ def test_what_is_known_at_each_step(name: str) -> None:
     """Everything that the walkthrough states is what the interface says; rooms stay until another is stated."""
     wrong, room = [], None
     with JerichoInterface(own_stories.compiled(name)) as game:
-        game.start()
+        game.reset()
         for number, step in enumerate(own_stories.walkthrough(name)):
             done = game.act(step.command) if step.command else None
             facts = dict(step.facts)
@@ -90,7 +90,7 @@ def test_what_is_known_at_each_step(name: str) -> None:
 )
 def test_a_question_that_does_not_end_is_left_after_a_limit(story, asks, put_back, room):
     with JerichoInterface(own_stories.compiled(story)) as game:
-        game.start()
+        game.reset()
         before = game.act("inventory").after
         game.act(asks)
         saved = game.save_state()

@@ -28,7 +28,7 @@ def test_zork_is_won_with_place_and_score_right_on_every_step(zork1):
             assert place.num == direct.get_player_location().num
             assert [item.num for item in played.after.inventory] == [item.num for item in direct.get_inventory()]
         assert (game.observe().score, game.get_max_score()) == (350, 350)
-        assert (game.victory, game.finished, game.died) == (True, True, False)
+        assert (played.victory, played.finished, played.died) == (True, True, False)
 
 
 @pytest.mark.slow
@@ -38,9 +38,10 @@ def test_every_name_of_a_place_is_the_one_that_the_game_prints(zork1):
         for command in get_zork1_walkthrough():
             place = game.act(command).after.location
             saved = game.save_state()
-            text = game.act("look").response
+            look = game.act("look")
+            text = look.response
             game.restore_state(saved)
-            if place not in seen and not game.finished and "pitch black" not in text and not text.startswith("look"):
+            if place not in seen and not look.finished and "pitch black" not in text and not text.startswith("look"):
                 seen.add(place)
                 assert text.startswith(place.name)
     assert len(seen) > 80
@@ -60,5 +61,6 @@ def test_the_bundled_story_is_won():
     with JerichoInterface(bundled_story_path(), seed=BUNDLED_SEED) as game:
         steps = replay_walkthrough(game, get_bundled_walkthrough())
         assert steps[-1].score == game.get_max_score() == 100
-        assert (game.victory, game.finished, game.died) == (True, True, False)
+        assert (steps[-1].finished, steps[-1].died) == (True, False)
+        assert game.act("look").victory
         assert [step for step in steps[:-1] if step.died or step.finished] == []

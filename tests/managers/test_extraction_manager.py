@@ -23,7 +23,7 @@ def manager() -> ExtractionManager:
 
 def test_nothing_is_read_where_there_is_nothing_to_read(bundled_story):
     with JerichoInterface(bundled_story) as game:
-        game.start()
+        game.reset()
         refused, not_understood = game.act("save"), game.act("frobnicate the qwerty")
     assert [manager().of_turn(refused), manager().of_turn(not_understood)] == [NOTHING, NOTHING]
     assert manager().of_opening("  ", refused.before) == NOTHING
@@ -31,7 +31,7 @@ def test_nothing_is_read_where_there_is_nothing_to_read(bundled_story):
 
 def test_looking_around_gives_the_description_even_if_a_brief_visit_printed_the_same(bundled_story):
     with JerichoInterface(bundled_story) as game:
-        game.start()
+        game.reset()
         looked = game.act("look")
     reading = manager()
     place = looked.after.location

@@ -69,7 +69,7 @@ def test_both_can_be_switched_off(tmp_path):
 def test_who_fights_is_not_told_that_blows_repeat(bundled_story):
     manager = ProgressManager(logging.getLogger("test"), GameConfiguration(), GameState())
     with JerichoInterface(bundled_story) as game:
-        game.start()
+        game.reset()
         steps = [game.act("jump") for _ in range(9)]
     for fighting in (True, False):
         manager.reset()

@@ -14,7 +14,7 @@ def test_the_opening_describes_the_first_room_and_grows_old(tmp_path):
     with a_walkthrough(tmp_path, *["wait"] * 11) as run:
         run.reset_episode()
         opening, age = shown(run)
-        assert opening == run.services.game.start()
+        assert opening == run.services.game.reset()
         assert age == 0
         ages = []
         for _ in range(11):

@@ -10,7 +10,7 @@ from zorkgpt.offline.advice import advice_in
 @pytest.fixture(scope="module")
 def bedroom():
     with JerichoInterface(own_stories.compiled("bedroom")) as game:
-        game.start()
+        game.reset()
         yield game
 
 

@@ -101,7 +101,7 @@ class Account:
 def account_of(story: Path, commands: Iterable[str], seed: int) -> Account:
     account, rules, described = Account(), RuleExtractor(), {}
     with JerichoInterface(story, seed=seed) as game:
-        text = game.start()
+        text = game.reset()
         seen = {game.observe().location.num}
         assert rules.extract(text_of_opening(text, game.observe())).is_room_description
         for turn, command in enumerate(commands, 1):

@@ -15,7 +15,7 @@ def play():
     def started(story, *commands):
         game = JerichoInterface(story, seed=1)
         games.append(game)
-        game.start()
+        game.reset()
         return game, game.act(commands[-1]) if [game.act(command) for command in commands[:-1]] or commands else None
 
     yield started

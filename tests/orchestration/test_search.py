@@ -59,7 +59,7 @@ def test_it_finds_points_and_its_commands_lead_to_them_in_a_new_game(tmp_path):
     route = a_search(tmp_path)
     assert route.goal.score == 10
     with JerichoInterface(story=STORY) as game:
-        game.start()
+        game.reset()
         reached = [game.act(step.action).after.score for step in route.steps]
     assert reached[-1] == 10
 
@@ -88,7 +88,7 @@ def test_a_word_that_it_has_read_opens_the_way_to_victory(inform, tmp_path):
     story = find_story(build(inform, tmp_path, _VAULT.lstrip(), 5))
     route = a_search(tmp_path, story=story, steps=200)
     with JerichoInterface(story=story) as game:
-        game.start()
+        game.reset()
         end = [game.act(step.action) for step in route.steps][-1]
     assert end.victory
     assert end.after.score == route.goal.score == 10

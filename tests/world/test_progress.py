@@ -114,7 +114,7 @@ def told_on_the_way(story: Path, commands: list[str], seed: int) -> tuple[list[L
     recurrences, newness = RecurrenceDetector(20), NoveltyTracker()
     found, back_and_forth, longest = [], [], 0
     with JerichoInterface(story, seed=seed) as game:
-        game.start()
+        game.reset()
         for turn, command in enumerate(commands, 1):
             step = game.act(command)
             found.append(recurrences.learn(turn, step))

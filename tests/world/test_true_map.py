@@ -13,7 +13,7 @@ from zorkgpt.world.movement import Move, MoveKind
 def test_a_prayer_a_mirror_and_a_river_are_no_ways(zork1, tmp_path):
     manager = manager_in(tmp_path)
     with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
-        game.start()
+        game.reset()
         play(manager, game, get_zork1_walkthrough())
     graph = manager.graph
     assert graph.moves.counts == {
@@ -32,7 +32,7 @@ def test_a_prayer_a_mirror_and_a_river_are_no_ways(zork1, tmp_path):
 def test_a_walk_in_the_dark_is_on_the_map(zork1, tmp_path):
     manager = manager_in(tmp_path)
     with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
-        game.start()
+        game.reset()
         *_, up, down = play(manager, game, ["n", "e", "open window", "w", "up", "down"])
     assert "dark" in up.response
     assert manager.graph.leads_to(up.before.location.num, "up") == up.after.location.num
@@ -42,7 +42,7 @@ def test_a_walk_in_the_dark_is_on_the_map(zork1, tmp_path):
 def test_a_way_over_the_water_is_taken_aboard(bundled_story, tmp_path):
     manager = manager_in(tmp_path)
     with JerichoInterface(bundled_story, seed=BUNDLED_SEED) as game:
-        game.start()
+        game.reset()
         steps = play(manager, game, get_bundled_walkthrough())
     by_vehicle = {
         (step.before.location.num, exit_name(step.action))
@@ -58,7 +58,7 @@ def test_what_opened_the_trap_door_and_the_window_is_told(zork1, tmp_path):
     manager = manager_in(tmp_path)
     cellar = ["down", "move rug", "down", "open trap door", "down"]
     with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
-        game.start()
+        game.reset()
         _, _, _, opened, _, *_, cellar = play(
             manager, game, ["n", "e", "w", "open window", "w", "w", "get lamp", *cellar]
         )
@@ -76,7 +76,7 @@ def test_who_is_carried_off_on_a_walk_has_not_walked_there(zork1, tmp_path):
     manager = manager_in(tmp_path)
     walkthrough = get_zork1_walkthrough()
     with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
-        game.start()
+        game.reset()
         steps = (game.act(command) for command in walkthrough)
         next(step for step in steps if step.after.location.name == "Squeaky Room")
         *_, carried = play(manager, game, ["drop garlic", "north"])

@@ -71,6 +71,8 @@ class ZMachineEnv(gymnasium.Env[str, str]):
         self._game = JerichoInterface(story=story if isinstance(story, Story) else find_story(story))
         self._max_steps = max_steps
         self._first_seed = seed
+        self._seed: int | None = None
+        """Seed of this game. None before the first `reset`."""
         self._steps: int | None = None
         """Steps of this episode. None before the first `reset`."""
         self._printed = ""
@@ -84,8 +86,8 @@ class ZMachineEnv(gymnasium.Env[str, str]):
         """
         super().reset(seed=self._first_seed if seed is None else seed)
         self._first_seed, self._steps = None, 0
-        self._game.seed = int(self.np_random.integers(1, LARGEST_SEED, endpoint=True))
-        opening = self._game.reset()
+        self._seed = int(self.np_random.integers(1, LARGEST_SEED, endpoint=True))
+        opening = self._game.reset(seed=self._seed)
         return self._shown(opening), self._info(self._game.observe())
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -124,12 +126,12 @@ class ZMachineEnv(gymnasium.Env[str, str]):
             "score": now.score,
             "max_score": self._game.get_max_score(),
             "moves": now.moves,
-            "died": self._game.died,
-            "victory": self._game.victory,
+            "died": done is not None and done.died,
+            "victory": done is not None and done.victory,
             "question": now.question and _asked(now.question),
             "refused": done and done.refused,
             "fault": done and done.fault,
-            "seed": self._game.seed,
+            "seed": self._seed,
         }
         return {name: value for name, value in info.items() if value is not None}
 

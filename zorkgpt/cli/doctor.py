@@ -65,7 +65,7 @@ def _findings(workdir: Path | None, game: str | None) -> Iterator[Finding]:
 def _story(game: str | None) -> tuple[Story | None, Finding]:
     try:
         with JerichoInterface(game) as interface:
-            interface.start()
+            interface.reset()
             story, facts = interface.story, interface.facts
     except ZorkGPTError as error:
         return None, Finding("story", False, str(error))
