@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.fixtures.memory import Answers, memory, remember
 from zorkgpt.memory.claims import Claim, Relation, holds, separating
+from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
 from zorkgpt.memory.manager import SimpleMemoryManager
 
@@ -161,6 +162,16 @@ def test_the_conditions_of_a_memory_without_a_contrary_are_dropped_once_they_do_
     manager.add_memory(5, "Tree", memory("Up", action="up", outcome="to 6", when=(ROPE, NEST)))
     climb(manager, 1, NEST, known_way=True)
     assert conditions(manager) == {"Up": ["2 carried"]}
+
+
+def test_a_pinned_memory_is_counted_when_its_outcome_occurs_again(play):
+    manager = play(WORKS, FAILS)
+    climb(manager, 1)
+    climb(manager, 2, ROPE, works=False)
+    manager.edit_memory(5, "Up leads to the crown", Edit(pinned=True))
+    climb(manager, 3, known_way=True)
+    seen = {memory.title: memory.observation_count for memory in manager.memory_cache[5]}
+    assert seen == {"Up leads to the crown": 2, "Up is too hard": 1}
 
 
 @pytest.mark.parametrize("first", ["way", "death"])

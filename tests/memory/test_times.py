@@ -101,6 +101,14 @@ def test_a_moved_memory_keeps_its_history(memory):
     assert memory.get(key).memory.created_at == memory.store.journal.history(105, key)[0].at
 
 
+def test_a_location_without_memories_is_moved(tmp_path):
+    path = tmp_path / "Memories.md"
+    path.write_text("# Location Memories\n\n## Location 5: Hall\n**Visits:** 2 | **Episodes:** 1\n", encoding="utf-8")
+    with AgentMemory.open(path) as memory, memory.store.transaction() as draft:
+        draft.move(5, 105)
+    assert "## Location 105: Hall\n**Visits:** 2" in path.read_text(encoding="utf-8")
+
+
 def test_the_times_are_looked_up_and_not_scanned(tmp_path):
     with AgentMemory.open(tmp_path / "memories.sqlite") as memory:
         memory.remember(5, "A lamp.")

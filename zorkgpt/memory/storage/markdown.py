@@ -219,7 +219,7 @@ class MarkdownStore:
 
         The version of the journal reveals a new file with the same size, time and (reused) inode.
         """
-        return self._seen is not None and (self.file.stamp(), self.database.version()) == self._seen
+        return self._seen == (self.file.stamp(), self.database.version())
 
     def _catch_up(self) -> None:
         """Read the changes of others, and update the journal. The file must be locked."""
