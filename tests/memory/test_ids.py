@@ -83,6 +83,15 @@ def test_memories_of_one_title_in_an_old_file_have_ids_of_their_own(tmp_path):
     assert [one.id for one in SimpleMemoryManager.open(tmp_path / "Memories.md").all_memories()] == ids[1:]
 
 
+def test_a_memory_keeps_the_id_in_the_file_that_is_derived_from_the_title_of_an_earlier_one(tmp_path):
+    path, lamp = tmp_path / "Memories.md", id_of_title(5, "Lamp")
+    new, old = "**[NOTE] Lamp** *(Ep1, T1)*\nIt is new.\n", f"**[NOTE] Old lamp** *(Ep1, T1, id {lamp})*\nIt is out.\n"
+    path.write_text(f"## Location 5: Hall\n\n{new}\n{old}")
+    with SimpleMemoryManager.open(path) as manager:
+        titles = {each.id: each.memory.title for each in manager.all_memories()}
+    assert titles == {id_of_title(5, "Lamp", 2): "Lamp", lamp: "Old lamp"}
+
+
 def test_a_file_with_very_many_memories_of_one_title_is_read_in_time_linear_in_its_length():
     """It took minutes before."""
     entries = "".join(f"**[NOTE - PERMANENT] Rug** *(Ep1, T1, +0)*\n{number}\n\n" for number in range(20_000))
