@@ -134,6 +134,22 @@ def test_an_editor_that_saves_in_another_encoding_loses_no_memory(path, sound):
     assert path.read_bytes() == edited
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"# Location Memories\n\nA caf\xe9.\n",
+        b"## Location 5: Hall\n\n**[NOTE] Caf\xe9** *(Ep1, T1)*\nIt is open.\n",
+    ],
+    ids=["only its first line", "only a memory"],
+)
+def test_a_memory_file_in_another_encoding_is_not_refused(tmp_path, content):
+    path = tmp_path / "Memories.md"
+    path.write_bytes(content)
+    with SimpleMemoryManager.open(path) as manager:
+        manager.remember(5, "The door is open.")
+    assert content.strip() in path.read_bytes()
+
+
 def test_a_file_with_a_zero_that_was_there_before_may_lose_a_memory_by_hand(path, sound):
     noted = sound + b"\nA zero: \x00.\n"
     path.write_bytes(noted)
