@@ -1,6 +1,5 @@
 """Keep the running episode resumable, with a journal of decisions and a checkpoint every few turns."""
 
-import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.journal import Opening, TurnDecision
 from session.resume_files import ResumeFiles
+from zorkgpt.log import get_logger
 from zorkgpt.restore_point import Restorer
 from zorkgpt.run_folder import run_directory
 from zorkgpt.runlog.saved_episodes import SavedEpisode, lock_for_playing, read_saved
@@ -35,7 +35,6 @@ class CheckpointManager(BaseManager):
 
     def __init__(
         self,
-        logger: logging.Logger,
         config: GameConfiguration,
         game_state: GameState,
         *,
@@ -46,7 +45,7 @@ class CheckpointManager(BaseManager):
         restorers: Sequence[Restorer],
         background: BackgroundQuestions,
     ) -> None:
-        super().__init__(logger, config, game_state)
+        super().__init__(get_logger(__name__), config, game_state)
         self._run = run
         self._game = game
         self._snapshots = snapshots

@@ -13,7 +13,7 @@ from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.delegating_players import FOLLOWED
 from zorkgpt.errors import ZorkGPTError
-from zorkgpt.explore.archive import ArchiveReader, TrailReader
+from zorkgpt.explore.archive import ArchiveReader
 from zorkgpt.explore.best_line import LineAhead, improved_line, load_line, save_line
 from zorkgpt.explore.line_following import LineFollower
 from zorkgpt.explore.replay import Journey, ReplayRoute
@@ -29,9 +29,8 @@ class ReplayManager(BaseManager):
     """Provides the commands of earlier episodes, as long as they have the same results.
 
     Args:
-        game: The game. Only episodes with its story and seed can be replayed. Between episodes, it verifies the best
-            line.
-        trails: Reads the earlier episodes.
+        game: The game, which verifies the best line between episodes.
+        archive: Reads the earlier episodes of the same story and seed.
         graph: The map, for detours and deadly actions.
         keeps_line: Whether to maintain and offer the best line.
         search: Searches for commands to start an episode with; None without a search.
@@ -44,19 +43,16 @@ class ReplayManager(BaseManager):
         game_state: GameState,
         *,
         game: Game,
-        seed: int,
+        archive: ArchiveReader,
         graph: MapGraph,
-        trails: TrailReader,
         keeps_line: bool,
         search: RouteSearch | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
-        self._game, self._seed, self._graph = game, seed, graph
-        workdir = Path(config.zork_game_workdir)
-        self._reader = ArchiveReader(trails, seed)
-        self._line_file = workdir / BEST_LINE_FILE if keeps_line else None
+        self._game, self._reader, self._graph = game, archive, graph
+        self._line_file = Path(config.zork_game_workdir) / BEST_LINE_FILE if keeps_line else None
         self._search = search
-        line = load_line(self._line_file, game.story.sha256, seed) if self._line_file else None
+        line = load_line(self._line_file, game.story.sha256, archive.seed) if self._line_file else None
         self._follower = LineFollower(line, graph)
         self.journey: Journey | None = None
         """The commands that a search found for the start of this episode; None without a search."""
@@ -94,7 +90,7 @@ class ReplayManager(BaseManager):
     def _improve_line(self, path: Path) -> None:
         known = self._follower.line
         try:
-            line = improved_line(self._reader.archive, known, self._game, self._seed, self._graph.planner.route)
+            line = improved_line(self._reader.archive, known, self._game, self._reader.seed, self._graph.planner.route)
         except ZorkGPTError as error:
             self._log.warning("the best line could not be verified", extra={"reason": str(error)})
             return

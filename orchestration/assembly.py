@@ -30,6 +30,7 @@ from zorkgpt.context.view import PlayerView
 from zorkgpt.critic import Critic
 from zorkgpt.delegating_players import RULES, ReplayingPlayer
 from zorkgpt.errors import ConfigurationError
+from zorkgpt.explore.archive import ArchiveReader
 from zorkgpt.knowledge.synthesis import ModelKnowledgeSynthesizer
 from zorkgpt.llm.messages import LLM
 from zorkgpt.objectives.finder import ModelObjectiveFinder
@@ -187,9 +188,8 @@ def _replays(services: Services) -> ReplayManager:
     return ReplayManager(
         *services.for_manager("explore"),
         game=services.game,
-        seed=services.options.seed,
+        archive=ArchiveReader(services.trails, services.options.seed),
         graph=services.map.graph,
-        trails=services.trails,
         # The rules player has its own plan for repeating scoring actions.
         keeps_line=services.memory is not None and services.options.choice.kind != "rules",
         search=_search(services) if services.options.choice.uses_saves else None,
@@ -208,12 +208,12 @@ def _search(services: Services) -> RouteSearch:
     return partial(
         searched_route,
         Path(config.zork_game_workdir) / SEARCH_FILE,
-        partial(JerichoInterface, story=game.story, seed=options.seed),
-        options.seed,
-        config.search_steps,
-        config.search_processes,
-        config.max_turns_per_episode,
-        services.map.graph,
+        open_game=partial(JerichoInterface, story=game.story, seed=options.seed),
+        seed=options.seed,
+        steps=config.search_steps,
+        processes=config.search_processes,
+        max_turns=config.max_turns_per_episode,
+        graph=services.map.graph,
     )
 
 
@@ -230,7 +230,8 @@ def _checkpoints(
 ) -> CheckpointManager:
     with_files = (services.memory, knowledge, services.map)
     return CheckpointManager(
-        *services.for_manager("checkpoints"),
+        services.config,
+        services.state,
         run=_run(services),
         # Model calls cost money, so resuming should not repeat any.
         interval_turns=services.config.checkpoint_interval_turns or (10 if services.llm is None else 1),

@@ -33,7 +33,16 @@ STORY = find_story(own_stories.compiled("strongbox"))
 
 def a_search(path, *, story=STORY, steps=100, seed=1, max_turns=100, known=None, processes=1):
     open_game = partial(JerichoInterface, story=story, seed=seed)
-    return searched_route(path / SEARCH_FILE, open_game, seed, steps, processes, max_turns, MapGraph(), known)
+    return searched_route(
+        path / SEARCH_FILE,
+        known,
+        open_game=open_game,
+        seed=seed,
+        steps=steps,
+        processes=processes,
+        max_turns=max_turns,
+        graph=MapGraph(),
+    )
 
 
 def archive_in(path, *, story=STORY, seed=1):
@@ -149,7 +158,8 @@ class Search(search.StateSearch):
 if __name__ == "__main__":
     search.StateSearch = Search
     open_game = partial(JerichoInterface, story=find_story(sys.argv[1]), seed=1)
-    search.searched_route(pathlib.Path(sys.argv[2]), open_game, 1, 100_000, 2, 100, MapGraph())
+    search.searched_route(pathlib.Path(sys.argv[2]), open_game=open_game, seed=1, steps=100_000, processes=2,
+                      max_turns=100, graph=MapGraph())
 """
 
 

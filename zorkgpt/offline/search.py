@@ -175,20 +175,23 @@ def _route(steps: tuple[TrailStep, ...], *, shortened: bool) -> ReplayRoute:
 
 def searched_route(
     path: Path,
+    known: ReplayRoute | None = None,
+    *,
     open_game: OpenGame,
     seed: int,
     steps: int,
     processes: int,
     max_turns: int,
     graph: MapGraph,
-    known: ReplayRoute | None = None,
 ) -> ReplayRoute | None:
     """Search on from the archive in a file, and return the commands to the highest score so far.
 
     Args:
-        processes: How many bursts are played at the same time. The result depends on it, but not on their speed.
+        known: Commands found elsewhere. If they score more than the archive, the search begins with them.
+        steps: Maximum commands to try.
+        processes: Number of bursts played at the same time. The result depends on it, but not on their speed.
+        max_turns: Maximum commands to return.
         graph: The map, which the search extends.
-        known: Commands that others have found; if they score more than the archive, the search begins with them.
 
     Raises:
         ZorkGPTError: If the game can't be played.
