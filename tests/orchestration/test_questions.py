@@ -8,7 +8,7 @@ from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from tests.fixtures import own_stories
 from tests.fixtures.runs import a_run, a_walkthrough
 from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections
-from zorkgpt.offline.questions import answers_to
+from zorkgpt.offline.behaviors import answers_to
 
 COMMANDS = [
     "look",

@@ -1,15 +1,16 @@
 """The behaviors of the rules player. On each turn, the first one of `BEHAVIORS` that has an action decides."""
 
+import re
 from collections.abc import Iterator
 from itertools import chain
 from typing import Protocol
 
+from game_interface.models import InputMode, Question
 from zorkgpt.offline import dangers
 from zorkgpt.offline.candidates import exit_candidates, words_of
 from zorkgpt.offline.exploring import explore
 from zorkgpt.offline.offers import remedies
 from zorkgpt.offline.phrases import is_hostile
-from zorkgpt.offline.questions import answers_to
 from zorkgpt.offline.scoring_plan import ScoringStep
 from zorkgpt.offline.view import SOMEWHERE, TurnView
 from zorkgpt.player import AgentDecision
@@ -24,6 +25,11 @@ _NEED_MARGIN = 10
 """The moves before a deadline in which a need is met."""
 _MAX_UNBLOCKED = 3
 """Maximum number of times per episode that all closed exits are tried again."""
+_WHICH = re.compile(r"\bwhich\b[^,?]*,\s*(?:either\s+)?(?:the|an?|your)?\s*([^,?]+?)\s*(?:,|\bor\b|\?)", re.IGNORECASE)
+"""The first thing that a question names, as in "Which do you mean, the red one or ...?"."""
+_NUMBER = re.compile(r"\b\d\b")
+_ANSWERS = ("yes", "no", "1", "2", "enter", "space", "q", "escape")
+"""The answers to try on any question."""
 
 
 class Behavior(Protocol):
@@ -48,6 +54,18 @@ def answer_question(turn: TurnView) -> AgentDecision | None:
         return None
     notes.answered[question.text] = given + 1
     return AgentDecision(answers[given], "The game asks a question instead of reading a command.")
+
+
+def answers_to(question: Question) -> tuple[str, ...]:
+    """Return the answers to try, the most promising first.
+
+    At a pause or in a menu, the way back to commands comes first. Otherwise it is the first thing that the question
+    names, then its numbers, yes and no.
+    """
+    back = question.way_back[:1]
+    named = [match[1].lower() for match in _WHICH.finditer(question.text)][:1]
+    first = back if question.mode is not InputMode.LINE else ()
+    return tuple(dict.fromkeys((*first, *named, *_NUMBER.findall(question.text), *back, *_ANSWERS)))
 
 
 def fight(turn: TurnView) -> AgentDecision | None:

@@ -1,13 +1,13 @@
 """The map: rooms by number, the connections between them, and other moves."""
 
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from zorkgpt.world.connections import Connections
 from zorkgpt.world.directions import DIRECTIONS, OPPOSITE, exit_name
 from zorkgpt.world.doors import Doors
-from zorkgpt.world.failures import Failures
 from zorkgpt.world.movement import WAYS, Move, MoveKind
-from zorkgpt.world.other_moves import OtherMoves
 from zorkgpt.world.routes import RoutePlanner
 from zorkgpt.world.tries import Tries
 
@@ -171,3 +171,64 @@ class MapGraph:
         """Return room → its untried exits, for the rooms that have any."""
         found = ((room, self.untried(room)) for room in self.rooms)
         return {room: untried for room, untried in found if untried}
+
+
+class Failures:
+    """The number of times that exits led nowhere since they last worked."""
+
+    def __init__(self) -> None:
+        self._counts: dict[int, dict[str, int]] = {}
+
+    def __iter__(self) -> Iterator[tuple[int, str, int]]:
+        """Yield all as (room, exit, count)."""
+        for room, counts in self._counts.items():
+            yield from ((room, exit_, count) for exit_, count in counts.items())
+
+    def of(self, room_id: int) -> Mapping[str, int]:
+        """Return exit → count, for the exits of a room that led nowhere."""
+        return self._counts.get(room_id, {})
+
+    def add(self, room_id: int, exit_: str, times: int = 1) -> None:
+        """Record that an exit led nowhere."""
+        counts = self._counts.setdefault(room_id, {})
+        counts[exit_] = counts.get(exit_, 0) + times
+
+    def forget(self, room_id: int, exit_: str) -> bool:
+        """Forget the failures of an exit. Return whether there were any."""
+        return self._counts.get(room_id, {}).pop(exit_, None) is not None
+
+
+class OtherMoves:
+    """The moves that are not walks: transports, deaths, and being carried off."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[Move] = Counter()
+        """Each move that is not a connection → how often it occurred."""
+        self.deadly: set[tuple[int, str]] = set()
+        """(room, action) of every death."""
+        self._by_room: dict[int, list[Move]] = {}
+
+    def add(self, move: Move, times: int = 1) -> None:
+        """Record a move."""
+        if move not in self.counts:
+            self._by_room.setdefault(move.from_id, []).append(move)
+        self.counts[move] += times
+        if move.kind is MoveKind.DIED:
+            self.deadly.add((move.from_id, move.way))
+
+    def actions(self, room_id: int, *kinds: MoveKind) -> set[str]:
+        """Return the actions in a room that led to moves of these kinds."""
+        return {move.way for move in self._by_room.get(room_id, ()) if move.kind in kinds}
+
+    def transports(self, room_id: int) -> dict[str, int]:
+        """Return action → room, for the actions that moved the player from here without walking."""
+        moves = [move for move in self._by_room.get(room_id, ()) if move.kind is MoveKind.TRANSPORTED]
+        return {move.way: move.to_id for move in sorted(moves, key=self.counts.__getitem__)}
+
+    def carried_off(self, room_id: int) -> dict[str, set[int]]:
+        """Return action → the rooms to which something carried the player off."""
+        rooms: dict[str, set[int]] = {}
+        for move in self._by_room.get(room_id, ()):
+            if move.kind is MoveKind.CARRIED:
+                rooms.setdefault(move.way, set()).add(move.to_id)
+        return rooms
