@@ -1,4 +1,4 @@
-"""The exits and rooms to avoid, because of deaths, darkness, dangers and closed exits."""
+"""The exits and rooms to avoid: deadly, dark, dangerous or closed."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Find the cheapest untried action by the costs of its kind, of the walk, and of the danger."""
+"""Find the cheapest untried action. The cost depends on its kind, the walk and the danger."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ _PUT_COST = 1.0
 _PROVEN_COST = -10.0
 """The cost of putting a scoring thing where other things have scored. It is worth a walk."""
 _DANGER_COSTS = ((0, 0.0), (2, 15.0), (sys.maxsize, 40.0))
-"""The maximum deaths at a place or on the way to it, and the steps that they add to its distance."""
+"""Pairs: maximum deaths at a place or on the way to it, and the cost of these."""
 _KNOWN_STEP_COST = 0.25
 """The cost of a step after the first episode, when most actions near the start have been tried."""
 

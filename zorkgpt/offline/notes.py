@@ -31,9 +31,9 @@ class LastTurn:
     """The normalized action."""
     score: int | None
     aboard: bool
-    """Whether it was played in a vehicle."""
+    """Whether the player was in a vehicle."""
     moves: int | None = None
-    """The moves before it, as the story counts them."""
+    """The story's count of moves before it."""
 
 
 @dataclass
@@ -167,18 +167,17 @@ class PlaceNotes:
         """Read the memories of this place, if they have changed."""
         memories = list(memories)
         self.feared = any(map(is_deadly_company, memories))
-        told = tuple((memory.title, memory.text, memory.outcome, memory.score_change) for memory in memories)
-        if told == self.read:
+        fields = tuple((memory.title, memory.text, memory.outcome, memory.score_change) for memory in memories)
+        if fields == self.read:
             return
-        self.read, self.remembered = told, {}
+        self.read, self.remembered = fields, {}
         texts = (memory.text for memory in memories if memory.kind is MemoryKind.TEXT)
         self.words = tuple(dict.fromkeys(word for text in texts for word in quoted_words(text)))
         for memory in memories:
-            known = remembered_outcome(memory)
-            if known and not opens_a_menu(known[0]):
-                action, outcome = known
-                known_as = self.remembered.get(action, outcome)
-                self.remembered[action] = min(known_as, outcome, key=_ORDER.index)
+            result = remembered_outcome(memory)
+            if result and not opens_a_menu(result[0]):
+                action, outcome = result
+                self.remembered[action] = min(self.remembered.get(action, outcome), outcome, key=_ORDER.index)
                 self.dark = self.dark or outcome is ActionOutcome.KILLS_UNLIT
                 if outcome is ActionOutcome.FAILS:
                     self.refusals.setdefault(action, memory.text)
@@ -214,7 +213,7 @@ class PlaceNotes:
         self._renew()
 
     def unmark(self, action: str, *, reopened: bool = False) -> None:
-        """Allow an action to be taken again; `reopened`: because something about it has changed."""
+        """Allow an action to be taken again. `reopened` means that something about it has changed."""
         self.done.discard(action)
         if reopened:
             self.reopened[action] += 1
@@ -230,9 +229,10 @@ class PlaceNotes:
         remembered = {action for action, outcome in self.remembered.items() if outcome is ActionOutcome.FAILS}
         # In a fixed order, so that the same seed leaves the same notes.
         for action in sorted((self.in_vain | remembered).union(self.failed_before)):
-            barred = canonical_direction(action) and words & set(words_of(self._said_to(action)))
-            concerned = barred or words & set(action.split()) or action in ways
-            if concerned and self.reopened[action] < _MAX_REOPENED:
+            response = self.refusals.get(action) or self.failed_before.get(action, "")
+            is_barred = canonical_direction(action) and words & set(words_of(response))
+            is_concerned = is_barred or words & set(action.split()) or action in ways
+            if is_concerned and self.reopened[action] < _MAX_REOPENED:
                 self.unmark(action, reopened=True)
 
     def retry(self, failed_here: Collection[str]) -> bool:
@@ -241,11 +241,11 @@ class PlaceNotes:
         Args:
             failed_here: The actions that failed in the present state.
         """
-        once_more = [action for action in self.in_vain if action in self.offered and not self.reopened[action]]
-        otherwise_failed = [action for action in once_more if action in self.done and action not in failed_here]
-        for action in otherwise_failed:
+        failed = [action for action in self.in_vain if action in self.offered and not self.reopened[action]]
+        outdated = [action for action in failed if action in self.done and action not in failed_here]
+        for action in outdated:
             self.unmark(action, reopened=True)
-        return bool(otherwise_failed)
+        return bool(outdated)
 
     def start_over(self) -> None:
         """Clear the failed actions here, so that they are tried again in another state of the world."""
@@ -276,9 +276,6 @@ class PlaceNotes:
             if works and action.startswith("open ") and words.issuperset(words_of(action)[1:]):
                 yield action
 
-    def _said_to(self, action: str) -> str:
-        return self.refusals.get(action) or self.failed_before.get(action, "")
-
     def _is_unlocked(self, noun: str) -> bool:
         answers = (self.refusals.get(action, "") for action in self.done if action.startswith(f"unlock {noun} with "))
         return any(map(is_unlocked, answers))
@@ -295,8 +292,8 @@ class PlaceNotes:
         return sorted(costs, key=itemgetter(0))
 
     def _cost(self, tier: Tier) -> float:
-        # This spreads such commands over the places.
         if tier is Tier.GRAMMAR:
+            # The increasing cost spreads these commands over the places.
             return COST[tier] + self.grammar_tries
         return COST[tier] * (1 + self.walked[WAIT]) if tier is Tier.WAIT else COST[tier]
 
@@ -305,7 +302,7 @@ class PlaceNotes:
         if self.remembered.get(action) is ActionOutcome.SCORES or action in self.reopened:
             return 0.0
         here = self.barren.get(action, 0)
-        # What a refusal of this place asks for is no less likely here.
+        # A tool that a refusal here asks for may work here, even if it failed elsewhere.
         elsewhere = self.barren_places.get(action, 0) - bool(here) if tier is not Tier.TOOL else 0
         return min(_REPEATED_COST * here, _MAX_REPEATED_COST) + min(_ELSEWHERE_COST * elsewhere, _MAX_ELSEWHERE_COST)
 
@@ -335,5 +332,5 @@ class PlaceNotes:
                 yield tier, action
 
     def _renew(self) -> None:
-        """Let `left` be computed again on the next access."""
+        """Discard `left`, so that the next access computes it again."""
         vars(self).pop("left", None)

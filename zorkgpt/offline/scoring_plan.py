@@ -18,7 +18,7 @@ _IDLE = frozenset({WAIT, "look around"})
 _MAX_WAITS = 10
 """Maximum turns of waiting for what happened at a place in an earlier episode."""
 _FIGHTING_WORDS = 3
-"""An action with so many words besides the names of held things involves something else too."""
+"""Minimum words besides the names of held things in an action that involves something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,9 @@ def _all_steps(trail: Trail) -> tuple[TrailStep, ...]:
 
 
 def _steps_of(trail: Trail) -> list[tuple[ScoringStep, bool]]:
-    """Return the steps of a trail that had an effect, in order; repeated ones once.
+    """Return the distinct steps of a trail that had an effect, in order.
 
-    With each step, whether it changed something else than what is held.
+    Each comes with whether the inventory stayed the same, so that something else changed.
     """
     steps: dict[tuple[int, str], tuple[ScoringStep, bool]] = {}
     place, score = trail.start, 0
@@ -89,7 +89,7 @@ def _steps_of(trail: Trail) -> list[tuple[ScoringStep, bool]]:
             mentioned = tuple(name for name in held if _is_named(name, action))
             known = steps.get((place, action))
             if known is None or gain > known[0].gain:
-                # Moved to its latest position: what was repeated before it may have been a precondition.
+                # Use the latest position, because steps repeated before it may have been preconditions.
                 steps.pop((place, action), None)
                 times = min(stays[place], _MAX_WAITS) if action == WAIT else 1
                 done = ScoringStep(place, action, gain, mentioned, yields, wins=step is trail.winning, times=times)
@@ -111,7 +111,7 @@ def _worthwhile(steps: Sequence[tuple[ScoringStep, bool]]) -> list[ScoringStep]:
 
 
 def _is_about_more(step: ScoringStep) -> bool:
-    """Return whether an action names something besides held things: whom to strike, what to unlock."""
+    """Return whether an action involves something besides held things, such as an enemy or a lock."""
     own = {word for name in step.held for word in words_of(name)}
     return len([word for word in words_of(step.action) if word not in own]) >= _FIGHTING_WORDS
 
@@ -143,7 +143,7 @@ class PlanProgress:
 
 
 class ScoringPlan:
-    """The steps of one episode in their order; a step that can't be done now is skipped until something has changed."""
+    """The steps of one episode in order. A step that can't be done now is skipped until something has changed."""
 
     def __init__(self, steps: Iterable[ScoringStep] = ()) -> None:
         self.steps = tuple(steps)
@@ -159,8 +159,8 @@ class ScoringPlan:
         """Return the next step and the route to its place; None if no step can be done now.
 
         Args:
-            held: names of the things in hand.
-            routes: place → the route there, for reachable places.
+            held: Names of the carried things.
+            routes: Reachable place → the route there.
         """
         last = self._last_needed(held)
         if last < 0:

@@ -1,4 +1,4 @@
-"""Render prompt templates: a missing variable is an error, and text of others is fenced."""
+"""Render prompt templates. A missing variable is an error, and untrusted text is fenced."""
 
 import re
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ def render(name: str | Path, **values: object) -> Prompt:
     """Render the blocks `system` and `user` of `<name>.md.j2`, or of the template at this path.
 
     Raises:
-        ConfigurationError: the file at the path can't be read, or is no such template.
-        jinja2.UndefinedError: the template names a value that is not given.
+        ConfigurationError: If the file at the path can't be read or is not a valid template.
+        jinja2.UndefinedError: If the template uses a value that is missing.
     """
     template = _own_template(name) if isinstance(name, Path) else _environment().get_template(f"{name}.md.j2")
     context = template.new_context(values)
@@ -46,31 +46,25 @@ def _own_template(path: Path) -> "Template":
 
 
 def fence(text: object) -> str:
-    """Fence a text with more backticks than stand together anywhere in it.
-
-    So nothing in it can end the fence: what a game or a model wrote stays data.
-    """
+    """Enclose a text in more backticks than any run of them in it, so that the text can't end the fence."""
     text = str(text).strip()
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     ticks = "`" * max(3, longest + 1)
     return f"{ticks}\n{text}\n{ticks}"
 
 
-_HALF_A_WORD_AT_THE_END, _HALF_A_WORD_AT_THE_START = re.compile(r"\S*\Z"), re.compile(r"\A\S*")
+def cut(text: str, length: int) -> str:
+    """Shorten a text to about `length` characters by replacing whole words in its middle with a mark.
 
-
-def cut(text: str, most: int) -> str:
-    """Shorten a text to about `most` characters by leaving out its middle between words, with a mark in its place.
-
-    What a game prints begins with what the action did and ends with what happened meanwhile: neither end may be lost.
+    Both ends are kept, because a response begins with the effect of the action and ends with other events.
     """
-    if len(text) <= most:
+    if len(text) <= length:
         return text
-    end = most // 2
-    # A word that is longer than its half is cut anywhere.
-    first, last = _HALF_A_WORD_AT_THE_END.sub("", text[: most - end + 1]), text[len(text) - end - 1 :]
-    last = _HALF_A_WORD_AT_THE_START.sub("", last)
-    return f"{(first or text[: most - end]).rstrip()} [...] {(last or text[len(text) - end :]).lstrip()}"
+    end = length // 2
+    first = re.sub(r"\S*\Z", "", text[: length - end + 1])
+    last = re.sub(r"\A\S*", "", text[len(text) - end - 1 :])
+    # A word that fills its half is cut anywhere.
+    return f"{(first or text[: length - end]).rstrip()} [...] {(last or text[len(text) - end :]).lstrip()}"
 
 
 def one_line(text: object) -> str:
