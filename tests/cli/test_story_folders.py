@@ -255,28 +255,29 @@ def test_games_and_doctor_say_where_a_story_s_world_is(other, capsys):
     assert contents(OTHER)
 
 
-def mark_at_once(folder: Path, sha256: str, start, outcomes) -> None:
-    start.wait()
-    try:
-        mark_folder(folder, StoryMark(sha256=sha256))
-        outcomes.put(sha256)
-    except WorkdirError:
-        outcomes.put(None)
+def mark_at_once(folders: list[Path], sha256: str, start, outcomes) -> None:
+    for folder in folders:
+        start.wait(30)
+        try:
+            mark_folder(folder, StoryMark(sha256=sha256))
+            outcomes.put((folder, sha256))
+        except WorkdirError:
+            outcomes.put((folder, None))
 
 
 def test_of_two_stories_that_come_to_a_folder_at_once_one_gets_it(tmp_path):
-    for number in range(10):
-        folder = tmp_path / str(number)
+    folders = [tmp_path / str(number) for number in range(100)]
+    for folder in folders:
         folder.mkdir()
-        start, outcomes = FORKS.Barrier(2), FORKS.Queue()
-        both = [FORKS.Process(target=mark_at_once, args=(folder, digit * 64, start, outcomes)) for digit in ("a", "b")]
-        for process in both:
-            process.start()
-        told = {outcomes.get(timeout=30) for _ in both}
-        for process in both:
-            process.join(30)
-        assert told == {None, read_mark(folder).sha256}
-        assert [path.name for path in folder.iterdir()] == [MARKER]
+    start, outcomes = FORKS.Barrier(2), FORKS.Queue()
+    both = [FORKS.Process(target=mark_at_once, args=(folders, digit * 64, start, outcomes)) for digit in ("a", "b")]
+    for process in both:
+        process.start()
+    told = {outcomes.get(timeout=30) for _ in folders for _ in both}
+    for process in both:
+        process.join(30)
+    assert told == {(folder, marked) for folder in folders for marked in (None, read_mark(folder).sha256)}
+    assert all([path.name for path in folder.iterdir()] == [MARKER] for folder in folders)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"sha256": "abc"}', '{"sha256": 5}', "\xff"])
