@@ -351,3 +351,10 @@ def test_a_section_with_the_same_bytes_is_not_read_again():
     known = {section.data: section for section in document.sections}
     again = parse(render(document), known)
     assert all(one is other for one, other in zip(again.sections, document.sections, strict=True))
+
+
+@pytest.mark.parametrize("between", ["", "\n", "\n\n"])
+def test_a_header_without_text_does_not_take_the_next_memory(between):
+    headers = "**[NOTE] A** *(Ep1, T1)*\n" + between + "**[NOTE] B** *(Ep1, T1)*\nIt is here.\n"
+    document = parse(f"## Location 5: Hall\n\n{headers}".encode())
+    assert [(memory.title, memory.text) for memory in document.memories(5)] == [("A", ""), ("B", "It is here.")]
