@@ -569,7 +569,8 @@ class AgentMemory:
             if persistence is not None:
                 raise MemoryEditError(f"{old.memory.title!r} is ephemeral. Use `supersede` to keep it for good.")
             new = replace(edited(old.memory, wanted), id=old.id)
-            self._writer.write(lambda draft: draft.replace(old.location_id, old.memory, new, "edited"), lasting=False)
+            with self._writer.changing(lasting=False) as draft:
+                draft.replace(old.location_id, old.memory, new, "edited")
         return self._results([replace(old, memory=new)])[0]
 
     @telemetry.traced("supersede")

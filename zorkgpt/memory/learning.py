@@ -4,10 +4,9 @@
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt import telemetry
@@ -54,7 +53,6 @@ from zorkgpt.memory.questions import Questions
 from zorkgpt.memory.recording import TurnRecorder
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.settings import MemorySettings, setting
-from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.versions import is_current, same_words
 from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
@@ -283,26 +281,29 @@ class Learner:
             # An ephemeral memory can't supersede a lasting one: the restart would lose both.
             if memory.persistence.outlives_episode or not rival.persistence.outlives_episode:
                 reason = f"“{memory.action}” had another outcome in the same state in turn {turn}: {memory.outcome}"
-                supersede = partial(_supersede, location_id, memory.title, reason, turn)
-                self.counts.contradictions_settled += self._alter(location_id, rival, supersede)
+                with suppress(MemoryStoreError):
+                    with self._writer.changing_memory(location_id, rival) as (draft, known):
+                        if known is not None:
+                            draft.supersede(location_id, known, memory.title, turn, reason)
+                    self.counts.contradictions_settled += known is not None
 
     def _qualify(self, location_id: SubjectKey, memory: Memory, reason: str, now: State | None = None) -> bool:
         """Update the conditions of a memory from the observations. False if nothing changed."""
         when = conditions(self._observations, location_id, memory, self._known.current(location_id), now=now)
-        return when != memory.when and self._alter(
-            location_id,
-            memory,
-            lambda draft, known: draft.replace(location_id, known, replace(known, when=when), "qualified", reason),
-        )
+        if when == memory.when:
+            return False
+        with suppress(MemoryStoreError), self._writer.changing_memory(location_id, memory) as (draft, known):
+            if known is not None:
+                draft.replace(location_id, known, replace(known, when=when), "qualified", reason)
+                return True
+        return False
 
     def _see_again(self, location_id: SubjectKey, memory: Memory, turn: int) -> None:
         """Count one more observation of a memory."""
-        self._alter(
-            location_id,
-            memory,
-            lambda draft, known: draft.see_again(location_id, known, turn, self._state.episode),
-            also_settled=True,
-        )
+        changing = self._writer.changing_memory(location_id, memory, also_settled=True)
+        with suppress(MemoryStoreError), changing as (draft, known):
+            if known is not None:
+                draft.see_again(location_id, known, turn, self._state.episode)
 
     # Asking
 
@@ -389,13 +390,11 @@ class Learner:
 
     def _confirm(self, located: LocatedMemory, turn: int) -> None:
         """Mark a tentative memory as active, and count another observation."""
-
-        def confirm(draft: Draft, known: Memory) -> None:
-            observed = draft.see_again(located.location_id, known, turn, self._state.episode)
-            active = replace(observed, status=MemoryStatus.ACTIVE)
-            draft.replace(located.location_id, observed, active, "edited", "confirmed")
-
-        self._alter(located.location_id, located.memory, confirm)
+        place = located.location_id
+        with suppress(MemoryStoreError), self._writer.changing_memory(place, located.memory) as (draft, known):
+            if known is not None:
+                observed = draft.see_again(place, known, turn, self._state.episode)
+                draft.replace(place, observed, replace(observed, status=MemoryStatus.ACTIVE), "edited", "confirmed")
 
     def _see_answer_again(self, request: SynthesisRequest, answer: "MemorySynthesisResponse") -> None:
         """Count another observation of the memories that an earlier answer gave for the current place."""
@@ -634,20 +633,6 @@ class Learner:
             if self._writer.invalidate(location_id, memory.title, reason, request.context.turn) and lasting:
                 self._changed_at.append(self.counts.turns)
 
-    def _alter(
-        self,
-        location_id: SubjectKey,
-        memory: Memory,
-        change: Callable[[Draft, Memory], object],
-        *,
-        also_settled: bool = False,
-    ) -> bool:
-        """Change a stored memory, if possible. See `MemoryWriter.alter`."""
-        try:
-            return self._writer.alter(location_id, memory, change, also_settled=also_settled)
-        except MemoryStoreError:
-            return False
-
     def _invalidate_contradicted(self, turn: int) -> None:
         """Invalidate the ephemeral memories that the object tree contradicts."""
         for location_id, memories in list(self._known.ephemeral.items()):
@@ -657,8 +642,10 @@ class Learner:
                 thing = self._recorder.ledger.contradicted_thing(location_id, memory.claims)
                 if thing is not None:
                     reason = f"contradicted by the game state ({with_article(thing)})"
-                    invalidate = partial(_invalidate, location_id, reason, turn)
-                    self._alter(location_id, memory, invalidate, also_settled=True)
+                    changing = self._writer.changing_memory(location_id, memory, also_settled=True)
+                    with suppress(MemoryStoreError), changing as (draft, known):
+                        if known is not None:
+                            draft.invalidate(location_id, known, reason, turn)
 
     def _corrected(self, request: SynthesisRequest, memory: Memory, location_id: SubjectKey) -> Memory:
         """Return the memory with the persistence that the ground truth allows."""
@@ -720,11 +707,3 @@ class Learner:
 def _is_changeable(memory: Memory) -> bool:
     """Return whether a memory is lasting and the model may change it."""
     return memory.persistence.outlives_episode and not memory.is_settled_by_person and not is_ledger_entry(memory)
-
-
-def _invalidate(place: SubjectKey, reason: str, turn: int, draft: Draft, old: Memory) -> None:
-    draft.invalidate(place, old, reason, turn)
-
-
-def _supersede(place: SubjectKey, new_title: str, reason: str, turn: int, draft: Draft, old: Memory) -> None:
-    draft.supersede(place, old, new_title, turn, reason)

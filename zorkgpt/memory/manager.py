@@ -2,7 +2,8 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,6 @@ from zorkgpt.memory.objects import PlacedObject
 from zorkgpt.memory.parts import ChatClient
 from zorkgpt.memory.places import checked_place, is_place
 from zorkgpt.memory.retrieval import LocatedMemory
-from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.storage.protocol import Store
@@ -35,7 +35,7 @@ from zorkgpt.memory.storage.scoped import ScopedStore
 from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
 from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, audit, tally
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
-from zorkgpt.memory.writer import MemoryWriter, NewMemory
+from zorkgpt.memory.writer import NewMemory
 from zorkgpt.restore_point import Restorer
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class SimpleMemoryManager(AgentMemory):
         location_id, memory = checked_place(location_id), checked_memory(memory)
         check_name(location_name)
         new = NewMemory(location_id, location_name, memory)
-        return self._is_changed(lambda writer: writer.keep([new]))
+        return self._is_kept(new)
 
     @telemetry.traced("recall", shown=lambda text: [text] if text else [])
     def get_location_memory(self, location_id: SubjectKey, *, unseen_only: bool = False) -> str:
@@ -145,7 +145,7 @@ class SimpleMemoryManager(AgentMemory):
         check_name(location_name)
         turn = self._state.turn or TurnSpan.parse(new_memory.turns).last_number
         new = NewMemory(location_id, location_name, new_memory, replaces=[old_memory_title], turn=turn)
-        return self._is_changed(lambda writer: writer.keep([new]))
+        return self._is_kept(new)
 
     @telemetry.traced("invalidate")
     def invalidate_memory(
@@ -155,7 +155,10 @@ class SimpleMemoryManager(AgentMemory):
         location_id = checked_place(location_id)
         check_turn(turn)
         turn = self._state.turn if turn is None else turn
-        return self._is_changed(lambda writer: writer.invalidate(location_id, memory_title, reason, turn))
+        writer = self._writer
+        with suppress(MemoryStoreError):
+            return writer.invalidate(location_id, memory_title, reason, turn)
+        return False
 
     def invalidate_memories(
         self, location_id: SubjectKey, memory_titles: list[str] | set[str], reason: str, turn: int | None = None
@@ -171,19 +174,20 @@ class SimpleMemoryManager(AgentMemory):
         check_episode(new_episode)
         if isinstance(new_turn, int):
             check_turn(new_turn)
-
-        def see_again(draft: Draft, known: Memory) -> Memory:
-            return draft.see_again(location_id, known, new_turn, new_episode)
-
-        return self._is_changed(lambda writer: writer.alter(location_id, memory, see_again, also_settled=True))
-
-    def _is_changed(self, change: Callable[[MemoryWriter], object]) -> bool:
-        """Return whether a change was made. If it can't be written, the writer logs that."""
         writer = self._writer
-        try:
-            return bool(change(writer))
-        except MemoryStoreError:
-            return False
+        changing = writer.changing_memory(location_id, memory, also_settled=True)
+        with suppress(MemoryStoreError), changing as (draft, known):
+            if known is not None:
+                draft.see_again(location_id, known, new_turn, new_episode)
+                return True
+        return False
+
+    def _is_kept(self, new: NewMemory) -> bool:
+        """Store a memory, and return whether it was stored. If it can't be written, the writer logs that."""
+        writer = self._writer
+        with suppress(MemoryStoreError):
+            return bool(writer.keep([new]))
+        return False
 
     def edit_memory(
         self, location_id: SubjectKey, title: str, wanted: "Edit", *, expected: str | None = None
@@ -454,9 +458,16 @@ class SimpleMemoryManager(AgentMemory):
 
     def merge(self, merges: "list[Merge]") -> int:
         """Apply the merges of `consolidate(apply=False)`, and return how many were made."""
-        from zorkgpt.memory.dedup.consolidation import merge_all
+        from zorkgpt.memory.dedup.consolidation import merge
 
-        return merge_all(merges, self._writer.write)
+        writer, made = self._writer, 0
+        for place in dict.fromkeys(each.location_id for each in merges):
+            # The writer logs a failure. Other places may still be written.
+            with suppress(MemoryStoreError):
+                with writer.changing(lasting=True) as draft:
+                    made_here = merge(draft, [each for each in merges if each.location_id == place])
+                made += made_here
+        return made
 
     # Episodes
 

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from zorkgpt.errors import MemoryStoreError
@@ -22,12 +21,10 @@ from zorkgpt.memory.models import (
     MemoryKind,
     Persistence,
     PlaceKey,
-    SubjectKey,
     Thing,
     ZMachineContext,
 )
 from zorkgpt.memory.places import is_place
-from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.memory.things import NOW_HERE, STARTS_HERE, TRIED, ThingsLedger, ledger_entry
@@ -112,9 +109,10 @@ class TurnRecorder:
                 entry = self._entry(NOW_HERE, claims, Persistence.EPHEMERAL, turn)
                 self._writer.keep_entry(other_place, self._known.name_of(other_place), entry, known)
             elif known is not None:
-                remove = partial(_remove, other_place)
-                with suppress(MemoryStoreError):
-                    self._writer.alter(other_place, known, remove, also_settled=True)
+                changing = self._writer.changing_memory(other_place, known, also_settled=True)
+                with suppress(MemoryStoreError), changing as (draft, stored):
+                    if stored is not None:
+                        draft.remove(other_place, stored, "nothing is left here")
 
     def count_attempts(self) -> None:
         """Update the entries that list the actions without effect at a place."""
@@ -218,7 +216,3 @@ class TurnRecorder:
         turn, action = saved["last_action"]
         self._last_action = int(turn), str(action)
         self.attempts.restore(saved["attempts"])
-
-
-def _remove(place: SubjectKey, draft: Draft, entry: Memory) -> None:
-    draft.remove(place, entry, "nothing is left here")

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.checks import utc_now
@@ -30,8 +30,6 @@ from zorkgpt.memory.visits import Visits
 
 if TYPE_CHECKING:
     from zorkgpt.memory.dedup.deduplicator import VerdictByWords
-
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,35 +99,19 @@ class MemoryWriter:
         else:
             self.forget_expired()
 
-    def write(self, change: Callable[[Draft], _Result], *, lasting: bool) -> _Result:
-        """Change the memories in one write, and return what the function returns.
-
-        Args:
-            lasting: Whether a lasting memory may be changed. If not, the store need not be writable.
-
-        Raises:
-            MemoryStoreError: If the memories can't be written.
-        """
-        with self._changing(lasting=lasting) as draft:
-            return change(draft)
-
     def forget_expired(self) -> int:
         """Remove expired memories, and return how many. None is removed if they can't be written."""
         now = utc_now()
         expired = self.known.book.expired(now)
         if not expired:
             return 0
-
-        def remove(draft: Draft) -> int:
-            still_expired = draft.book.expired(now)
-            for place, memory in still_expired:
+        lasting = any(memory.persistence.outlives_episode for _, memory in expired)
+        with suppress(MemoryStoreError), self.changing(lasting=lasting) as draft:
+            expired = draft.book.expired(now)
+            for place, memory in expired:
                 draft.remove(place, memory, "it has expired")
-            return len(still_expired)
-
-        try:
-            return self.write(remove, lasting=any(memory.persistence.outlives_episode for _, memory in expired))
-        except MemoryStoreError:
-            return 0
+            return len(expired)
+        return 0
 
     def keep(self, new: "Sequence[NewMemory]", *, is_informed: bool = False) -> list[str]:
         """Store memories in one write. One that repeats a stored memory counts as another observation of it.
@@ -148,7 +130,7 @@ class MemoryWriter:
         verdicts = self._verdicts(new, is_informed=is_informed)
         kept: list[tuple[Decision, str]] = []
         lasting = any(each.memory.persistence.outlives_episode for each in new)
-        with self._changing(lasting=lasting) as draft:
+        with self.changing(lasting=lasting) as draft:
             for each, verdicts_of_each in zip(new, verdicts, strict=True):
                 put = self._put(draft, each, verdicts_of_each, is_informed=is_informed)
                 if put is None:
@@ -242,33 +224,31 @@ class MemoryWriter:
         if found is None:
             self._log.warning("nothing to invalidate", extra={"location_id": location_id, "title": title})
             return False
-        return self.alter(location_id, found, lambda draft, old: draft.invalidate(location_id, old, reason, turn))
+        with self.changing_memory(location_id, found) as (draft, known):
+            if known is not None:
+                draft.invalidate(location_id, known, reason, turn)
+        return known is not None
 
-    def alter(
-        self,
-        location_id: SubjectKey,
-        memory: Memory,
-        change: Callable[[Draft, Memory], object],
-        *,
-        also_settled: bool = False,
-    ) -> bool:
-        """Change a stored memory, which is found by its words. False if it no longer exists.
+    @contextmanager
+    def changing_memory(
+        self, location_id: SubjectKey, memory: Memory, *, also_settled: bool = False
+    ) -> Iterator[tuple[Draft, Memory | None]]:
+        """Change one memory, which is found by its words.
 
         Args:
             also_settled: Whether one that a person has pinned or edited may be changed too.
 
+        Yields:
+            The draft, and the stored memory. None if it no longer exists or may not be changed.
+
         Raises:
             MemoryStoreError: If the change can't be written.
         """
-
-        def altered(draft: Draft) -> bool:
+        with self.changing(lasting=memory.persistence.outlives_episode) as draft:
             known = _known(draft, location_id, memory)
-            if known is None or (not also_settled and self._is_settled_by_person(location_id, [known])):
-                return False
-            change(draft, known)
-            return True
-
-        return self.write(altered, lasting=memory.persistence.outlives_episode)
+            if known is not None and not also_settled and self._is_settled_by_person(location_id, [known]):
+                known = None
+            yield draft, known
 
     def keep_entry(
         self, location_id: PlaceKey, name: str, entry: Memory, known: Memory | None, *, seen: Sequence[int] = ()
@@ -280,8 +260,7 @@ class MemoryWriter:
         """
         if known is not None and not seen and (known.claims, known.text) == (entry.claims, entry.text):
             return
-
-        def put(draft: Draft) -> None:
+        with suppress(MemoryStoreError), self.changing(lasting=entry.persistence.outlives_episode) as draft:
             self.known.note_name(location_id, name)
             memories = draft.book.memories(location_id)
             if any(memory.vetoed and memory.title == entry.title for memory in memories):
@@ -295,9 +274,6 @@ class MemoryWriter:
                 new = replace(stored, text=entry.text, claims=entry.claims)
                 stored = draft.replace(location_id, stored, new, "edited", "seen in the game")
             draft.see_again(location_id, stored, seen, entry.episode)
-
-        with suppress(MemoryStoreError):
-            self.write(put, lasting=entry.persistence.outlives_episode)
 
     def replaceable(self, location_id: SubjectKey, titles: Sequence[str], new: Memory) -> list[str]:
         """Return the titles of the memories that this one may supersede.
@@ -332,7 +308,7 @@ class MemoryWriter:
         return same is not None and self._obey(location_id, memory, same)
 
     @contextmanager
-    def _changing(self, *, lasting: bool, counts_only: bool = False) -> Iterator[Draft]:
+    def changing(self, *, lasting: bool, counts_only: bool = False) -> Iterator[Draft]:
         """Change the memories. Pending counts are written along with any change of a lasting memory.
 
         Args:
@@ -409,7 +385,7 @@ class MemoryWriter:
             self.visits.include_reached()
         with suppress(MemoryStoreError):
             if self.credit.is_due(turn) or self.visits.are_waiting(self.store.lasting):
-                with self._changing(lasting=True, counts_only=True):
+                with self.changing(lasting=True, counts_only=True):
                     pass
 
     def forget_episode(self) -> None:

@@ -1,11 +1,8 @@
 """Merging of duplicates in the whole file, and undoing single merges."""
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
-from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.dedup.decision import absorb, decide
 from zorkgpt.memory.dedup.deduplicator import Deduplicator, is_compared
 from zorkgpt.memory.entailment.comparison import Comparison
@@ -58,21 +55,6 @@ def find_repeats(store: Store, deduplicator: Deduplicator, threshold: float | No
         memories = [*filter(is_compared, store.lasting.memories(location_id))][-_MOST_AT_A_PLACE:]
         merges += _of_place(deduplicator, location_id, name, memories, threshold, last_question)
     return merges
-
-
-def merge_all(merges: Sequence[Merge], write: Callable[..., int]) -> int:
-    """Make the merges, in one write per place, and return how many were made.
-
-    Args:
-        write: See `MemoryWriter.write`.
-    """
-    made = 0
-    for place in dict.fromkeys(each.location_id for each in merges):
-        of_place = [each for each in merges if each.location_id == place]
-        # The writer logs a failure. Other places may still be written.
-        with suppress(MemoryStoreError):
-            made += write(partial(merge, merges=of_place), lasting=True)
-    return made
 
 
 def merge(draft: Draft, merges: Sequence[Merge]) -> int:
