@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from tests.fixtures.walks import SIGHTINGS, loaded, manager_in, walked
 from zorkgpt.errors import MapFileError
@@ -125,6 +125,7 @@ def counted(graph: MapGraph) -> dict:
 
 @pytest.mark.slow
 @given(SIGHTINGS, SIGHTINGS)
+@example([], [("add_move", (Move(2, "north", 1),)), ("add_failure", (2, "north")), ("reopen", ())])
 def test_two_that_save_by_turns_lose_and_double_nothing(tmp_path_factory, first, second):
     path = tmp_path_factory.mktemp("map") / FILE
     base = [("add_move", (Move(1, "north", 2),))]

@@ -285,13 +285,14 @@ def _add_uses(graph: MapGraph, room_id: int, name: str, other: MapGraph, base: M
     lasting, known_lasting = (each.failures.of(room_id).get(name, 0) for each in (other, base))
     walks = Counter(connection.ends) - Counter(known.ends)
     failures = connection.failures - known.failures if connection.ends else lasting - known_lasting
-    failures_before_walk = failures - lasting if walks else 0
-    for _ in range(failures_before_walk):
-        graph.add_failure(room_id, name)
     for end in walks.elements():
         graph.add_move(Move(room_id, name, end, connection.kind))
-    for _ in range(failures - failures_before_walk):
+    since_walk = lasting if walks else max(0, graph.failures.of(room_id).get(name, 0) + lasting - known_lasting)
+    for _ in range(failures):
         graph.add_failure(room_id, name)
+    graph.failures.forget(room_id, name)
+    if since_walk:
+        graph.failures.add(room_id, name, since_walk)
 
 
 def _add_new_tries(tries: Tries, other: Tries, base: Tries) -> None:
