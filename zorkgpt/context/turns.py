@@ -6,6 +6,7 @@ changes, so servers can cache it.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from zorkgpt.context.prompt_section import (
     beginning,
@@ -25,6 +26,8 @@ _ACTION_TOKENS = 40
 _NAME_TOKENS = 20
 
 
+# Each prompt has all turns of the episode, and only the last one is new.
+@lru_cache(maxsize=1024)
 def turn_text(turn: RecentTurn, response_tokens: int) -> str:
     """Return a turn with its place, action, reasons, response and changes.
 
