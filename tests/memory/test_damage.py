@@ -161,6 +161,14 @@ def test_a_file_with_a_zero_that_was_there_before_may_lose_a_memory_by_hand(path
         assert path.read_bytes() == edited
 
 
+@pytest.mark.parametrize("is_conflict", [True, False])
+def test_an_unresolved_merge_conflict_is_logged_once(path, sound, caplog, is_conflict):
+    path.write_bytes(b"<<<<<<< ours\n%b=======\n>>>>>>> theirs\n" % sound if is_conflict else b"A note.\n" + sound)
+    with SimpleMemoryManager.open(path) as manager:
+        manager.all_memories()
+    assert caplog.text.count("a merge conflict is not resolved") == is_conflict
+
+
 def test_a_new_memory_warns_of_nothing(tmp_path, caplog):
     with SimpleMemoryManager.open(tmp_path) as manager:
         manager.add_memory(5, "Hall", memory())
