@@ -358,3 +358,10 @@ def test_a_header_without_text_does_not_take_the_next_memory(between):
     headers = "**[NOTE] A** *(Ep1, T1)*\n" + between + "**[NOTE] B** *(Ep1, T1)*\nIt is here.\n"
     document = parse(f"## Location 5: Hall\n\n{headers}".encode())
     assert [(memory.title, memory.text) for memory in document.memories(5)] == [("A", ""), ("B", "It is here.")]
+
+
+def test_a_location_before_all_others_leaves_the_last_one_as_it_is():
+    last = b"## Location 5: Hall\n\n**[NOTE] A** *(Ep1, T1)*\nIt is here."
+    rendered = render(added(parse(last), 1, "Gate", memory()))
+    assert rendered.startswith(b"## Location 1: Gate")
+    assert rendered.endswith(last)

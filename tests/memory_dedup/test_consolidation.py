@@ -134,6 +134,20 @@ def test_what_was_undone_is_as_before_and_stays_apart(old_file):
         assert manager.consolidate() == []
 
 
+def test_the_earlier_of_two_merges_is_undone_alone(tmp_path):
+    with SimpleMemoryManager(path=tmp_path / "Memories.md") as manager:
+        for place in (1, 2):
+            for text, turns in ((GATE, "5"), (AGAIN, "9")):
+                manager.add_memory(place, "Gate", fact(text, turns=turns))
+    before = (tmp_path / "Memories.md").read_bytes()
+    with opened(tmp_path) as manager:
+        manager.consolidate()
+        for what in reversed(undoable(manager.store.journal)):
+            assert {change.kind for change in what.changes} == {"merged", "superseded"}
+            assert undo(manager.store, what)
+    assert (tmp_path / "Memories.md").read_bytes() == before
+
+
 def test_a_merge_into_a_memory_that_was_seen_again_since_can_be_undone(tmp_path):
     with opened(tmp_path) as manager:
         for text, turns in ((GATE, "5"), (AGAIN, "9"), (GATE, "12")):
