@@ -172,11 +172,14 @@ class LLMSection(SettingsSection):
     max_failures: int = Field(default=_CLIENT.max_failures, ge=1)
     """Consecutive failed calls after which the episode ends."""
     max_tokens: int | None = Field(default=None, ge=1)
-    """Token budget of a run, for all roles."""
+    """Token budget of a run, for all roles. The episode ends when it is used up."""
     max_cost: float | None = Field(default=None, gt=0)
     """Cost limit of a run. Every model needs a price."""
     prices: Mapping[str, PriceSection] = {}
-    """Prices per million tokens, by model name or pattern, such as `"gpt-*" = { prompt = 2.5, completion = 10 }`."""
+    """Prices per million tokens, by model name or pattern, such as `"gpt-*" = { prompt = 2.5, completion = 10 }`.
+
+    OpenAI's models have built-in prices in US dollars.
+    """
 
     @field_validator("prices", mode="before")
     @classmethod
