@@ -1,6 +1,7 @@
 """Compose the player's context before a turn."""
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 from game_interface.models import Observation
@@ -55,10 +56,10 @@ class ContextManager(BaseManager):
         """Request a summary of the turns up to this one at the next periodic update."""
         self._summarize_to = to
 
-    def player_context(self, now: Observation, memories: str) -> PlayerContext:
+    def player_context(self, now: Observation, memories: str, notices: Sequence[str] = ()) -> PlayerContext:
         """Return the context of the next turn. See `PlayerView.compose`."""
         recent = unsummarized(self._state, most=self._config.history_tokens // _SHORTEST_TURN_TOKENS)
-        return self._view.compose(now, memories, state=self._state, config=self._config, recent=recent)
+        return self._view.compose(now, memories, notices, state=self._state, config=self._config, recent=recent)
 
     def process_periodic_update(self) -> None:
         """Summarize the turns that will soon not fit into the player's prompt."""

@@ -87,7 +87,7 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, replays: R
         take_named_exits=services.synthesizer.take_named_exits if services.synthesizer else tuple,
     )
     progress = ProgressManager(*services.for_manager("progress"))
-    context = _context(services, knowledge, objectives, progress, replays)
+    context = _context(services, knowledge, objectives, replays)
     export = StateManager(*services.for_manager("state"))
     rejections = RejectionManager(*services.for_manager("rejections"))
     possible: dict[str, Snapshot | None] = {
@@ -162,7 +162,6 @@ def _context(
     services: Services,
     knowledge: KnowledgeManager | None,
     objectives: ObjectiveManager,
-    progress: ProgressManager,
     replays: ReplayManager | None,
 ) -> ContextManager:
     return ContextManager(
@@ -174,7 +173,6 @@ def _context(
             game=services.game,
             goals=objectives,
             knowledge=knowledge.lines if knowledge else lambda now: (),
-            notices=progress.notices,
             best_line=replays.ahead if replays else lambda now: None,
         ),
         summarizer=ModelSummarizer(services.background_llm)

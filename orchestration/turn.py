@@ -153,7 +153,7 @@ class TurnCycle:
         memories = self._memories_at(now)
         self._watch.lap(Part.MEMORY)
         notices = self._managers.progress.notices()
-        decision = self._decide(action, now, memories)
+        decision = self._decide(action, now, memories, notices)
         if self._services.options.choice.kind == "human":
             self._undo.add()
         before = self._learner.things()
@@ -198,7 +198,7 @@ class TurnCycle:
             return ""
         return self._memory.get_location_memory(now.location.num, unseen_only=True)
 
-    def _decide(self, action: str | None, now: Observation, memories: str) -> TurnDecision:
+    def _decide(self, action: str | None, now: Observation, memories: str, notices: Sequence[str]) -> TurnDecision:
         """Return the decision of this turn, after adding it to the journal.
 
         A turn that is played again after an interruption has the same decision as before.
@@ -206,11 +206,11 @@ class TurnCycle:
         turn = self._state.turn_count + 1
         if action is None and (decided := self._decided.pop(turn, None)) is not None:
             if decided.noted and self._services.tools:
-                context = self._managers.context.player_context(now, memories)
+                context = self._managers.context.player_context(now, memories, notices)
                 self._services.tools.repeat_notes(decided.noted, context)
             return decided
         self._forget_decisions()
-        chosen = AgentDecision(action, by="given") if action is not None else self._choose(now, memories)
+        chosen = AgentDecision(action, by="given") if action is not None else self._choose(now, memories, notices)
         self._watch.lap(Part.PLAYER)
         tool_notes = self._services.tools.notes if self._services.tools and action is None else ToolNotes()
         decision = TurnDecision(
@@ -227,9 +227,9 @@ class TurnCycle:
         self._watch.lap(Part.LOGGING)
         return decision
 
-    def _choose(self, now: Observation, memories: str) -> AgentDecision:
+    def _choose(self, now: Observation, memories: str, notices: Sequence[str]) -> AgentDecision:
         """Return the player's proposal that the critic accepts or the player insists on."""
-        context = self._managers.context.player_context(now, memories)
+        context = self._managers.context.player_context(now, memories, notices)
         if self._services.tools:
             self._services.tools.begin_turn()
         self._watch.lap(Part.PROMPTS)

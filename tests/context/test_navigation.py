@@ -88,7 +88,7 @@ def test_a_stated_destination_beats_the_objectives_even_if_no_route_leads_there(
     def composed(reasons):
         recent = [RecentTurn(1, "Hall", "look", "A hall.", reasons)]
         now = Observation(Location(1, "Hall"), (), (), (), None, None)
-        return view.compose(now, "", state=GameState(), config=GameConfiguration(), recent=recent)
+        return view.compose(now, "", (), state=GameState(), config=GameConfiguration(), recent=recent)
 
     assert [composed(said).route.place for said in ("", "GOING TO: Attic")] == ["Cellar", "Attic"]
     nowhere = composed("GOING TO: Island")

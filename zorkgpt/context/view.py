@@ -61,7 +61,6 @@ class PlayerView:
         game: Knows its vocabulary and the things in sight; None if unknown.
         goals: The objectives; None without objectives.
         knowledge: Returns the lines of the knowledge base that are relevant to an observation.
-        notices: Returns notices about the player's own play.
         best_line: Returns the rest of the best line; None if the player is not on it.
     """
 
@@ -74,7 +73,6 @@ class PlayerView:
         game: ThingsAndWords | None = None,
         goals: Goals | None = None,
         knowledge: Callable[[Observation], Sequence[str]] = lambda now: (),
-        notices: Callable[[], Sequence[str]] = tuple,
         best_line: Callable[[Observation], LineAhead | None] = lambda now: None,
     ) -> None:
         self._graph = MapGraph() if graph is None else graph
@@ -84,19 +82,23 @@ class PlayerView:
         self._vocabulary = tuple(sorted(game.language.words)) if game and game.language else ()
         self._goals = goals
         self._knowledge = knowledge
-        self._notices = notices
         self._best_line = best_line
 
     def compose(
         self,
         now: Observation,
         memories: str,
+        notices: Sequence[str],
         *,
         state: GameState,
         config: GameConfiguration,
         recent: Sequence[RecentTurn],
     ) -> PlayerContext:
-        """Return the player's context before the next turn."""
+        """Return the player's context before the next turn.
+
+        Args:
+            notices: Notices about the player's own play.
+        """
         graph, here, latest = self._graph, now.location_id, state.latest
         description, age = state.room_description(here) or (None, None)
         if age is not None and age > config.room_description_age_window:
@@ -136,7 +138,7 @@ class PlayerView:
             vocabulary=self._vocabulary,
             objectives=tuple(self._goals.lines()) if self._goals else (),
             knowledge=tuple(self._knowledge(now)),
-            notices=tuple(self._notices()),
+            notices=tuple(notices),
         )
 
     def _destination(self, here: int | None, recent: Sequence[RecentTurn]) -> int | NoRoute | None:
