@@ -133,6 +133,28 @@ def test_an_address_that_leads_nowhere_says_so(address, open_page):
     expect(page.locator("#notice")).to_be_hidden()
 
 
+HOLD_ANSWERS = """
+const [json, wait] = [Response.prototype.json, new Promise((release) => { window.release = release; })];
+let answers = 0;
+Response.prototype.json = async function () {
+  const answer = await json.call(this);
+  answers += 1;
+  if (answers > %d) { window.isHeld = true; await wait; }
+  return answer;
+};
+"""
+
+
+@pytest.mark.parametrize("answers", [1, 2, 3])
+def test_an_address_that_changes_while_the_page_opens_is_opened(address, open_page, answers):
+    page = open_page(f"{address}#1:7")
+    page.add_init_script(HOLD_ANSWERS % answers)
+    page.reload()
+    page.wait_for_function("() => window.isHeld")
+    page.evaluate("() => { location.hash = '#9:1'; window.release(); }")
+    expect(page.locator("#notice")).to_contain_text("there is no episode 9")
+
+
 def test_with_a_token_too(workdir, open_page):
     with served(workdir, "--host", "0.0.0.0") as printed:
         base, token = printed.split("#")

@@ -11,8 +11,9 @@ const LONGEST_FIND = 200;
 const BY = ["place", "score"];
 
 let known = { panels: [], tabs: [], screens: [], events: [], sorts: [], heats: [] };
+let opening = Promise.resolve();
 let timer = null;
-let written = "";
+let written = null;
 let lostAt = "";
 
 class InvalidAddress extends Error {}
@@ -23,7 +24,7 @@ export function startAddress(names) {
   addEventListener("hashchange", () => {
     clearTimeout(timer);
     timer = null;
-    if (location.hash.slice(1) !== written) attempt(openAddress);
+    attempt(openAddress);
   });
   // A link to a turn doesn't change the other panels.
   document.addEventListener("click", (event) => {
@@ -35,10 +36,17 @@ export function startAddress(names) {
   });
 }
 
-// Opens the view in the address. If that fails, shows the reason and opens the default view.
-export async function openAddress() {
-  run.lost = "";
+// Opens the view in the address, after any other that is being opened.
+export function openAddress() {
+  opening = opening.catch(() => {}).then(openNow);
+  return opening;
+}
+
+// If the address can't be opened, shows the reason and opens the default view.
+async function openNow() {
   const asked = location.hash.slice(1);
+  if (asked === written) return;
+  run.lost = "";
   try {
     if (asked) await open(parsed(asked));
     else await openDefault();
@@ -47,6 +55,8 @@ export async function openAddress() {
     await openDefault();
     run.lost = `Can’t open “#${shorten(asked, 80)}”: ${error.message}`;
   }
+  // An address that was entered meanwhile is opened next.
+  if (location.hash.slice(1) !== asked) return;
   lostAt = run.lost && address();
   if (run.episodes.size) history.replaceState(null, "", `#${address()}`);
   written = location.hash.slice(1);
