@@ -93,7 +93,9 @@ def main() -> None:
     parser.add_argument("stories", nargs="+")
     parser.add_argument("--steps", type=int, nargs="+", default=[600, 20_000])
     parser.add_argument("--without-rules", type=int, nargs="*", default=[], help="numbers of steps only for the search")
-    parser.add_argument("--publish", choices=["search", "search_unseen"], help="the published file")
+    parser.add_argument(
+        "--publish", choices=["search", "search_unseen", "search_unseen_long"], help="the published file"
+    )
     given = parser.parse_args()
     logging.disable(logging.WARNING)
     table = Table(columns=COLUMNS, rows=[])
