@@ -155,6 +155,18 @@ def test_an_address_that_changes_while_the_page_opens_is_opened(address, open_pa
     expect(page.locator("#notice")).to_contain_text("there is no episode 9")
 
 
+def test_going_back_while_another_address_opens_shows_the_first_again(address, open_page):
+    page = open_page(f"{address}#1:7")
+    looks_at(page, 1, 7)
+    ends_with(page, "#1:7")
+    page.evaluate(f"() => {{ {HOLD_ANSWERS % 0} }}")
+    page.evaluate("() => { location.hash = '#2:5'; }")
+    page.wait_for_function("() => window.isHeld")
+    page.evaluate("() => { location.hash = '#1:7'; window.release(); }")
+    page.wait_for_timeout(300)
+    looks_at(page, 1, 7)
+
+
 def test_with_a_token_too(workdir, open_page):
     with served(workdir, "--host", "0.0.0.0") as printed:
         base, token = printed.split("#")

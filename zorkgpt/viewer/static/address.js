@@ -56,7 +56,10 @@ async function openNow() {
     run.lost = `Can’t open “#${shorten(asked, 80)}”: ${error.message}`;
   }
   // An address that was entered meanwhile is opened next.
-  if (location.hash.slice(1) !== asked) return;
+  if (location.hash.slice(1) !== asked) {
+    written = null;
+    return;
+  }
   lostAt = run.lost && address();
   if (run.episodes.size) history.replaceState(null, "", `#${address()}`);
   written = location.hash.slice(1);
