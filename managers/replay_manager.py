@@ -90,7 +90,7 @@ class ReplayManager(BaseManager):
     def _improve_line(self, path: Path) -> None:
         known = self._follower.line
         try:
-            line = improved_line(self._reader.archive, known, self._game, self._reader.seed, self._graph.planner.route)
+            line = improved_line(self._reader.archive, known, self._game, self._reader.seed, self._graph.route)
         except ZorkGPTError as error:
             self._log.warning("the best line could not be verified", extra={"reason": str(error)})
             return
@@ -115,7 +115,7 @@ class ReplayManager(BaseManager):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore the result of `snapshot`."""
-        self.journey = Journey.restored(state["journey"], self._graph.planner.route) if state["journey"] else None
+        self.journey = Journey.restored(state["journey"], self._graph.route) if state["journey"] else None
         self._follower.restore(state)
         self._counts |= state["counts"]
 

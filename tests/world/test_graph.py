@@ -44,10 +44,10 @@ def test_opposites_are_mutual():
 def test_the_way_back_is_unproven_until_it_is_walked():
     graph = walk(MapGraph(), "1 down 2")
     assert (graph.ways_back(2), graph.exits(2)) == ({"up": 1}, {})
-    assert graph.planner.steps(2, graph.planner.route(2, 1)) == (RouteStep("up", 1, unproven=True),)
+    assert graph.steps(2, graph.route(2, 1)) == (RouteStep("up", 1, unproven=True),)
     walk(graph, "2 up 1")
     assert graph.ways_back(2) == {}
-    assert graph.planner.steps(2, graph.planner.route(2, 1)) == (RouteStep("up", 1),)
+    assert graph.steps(2, graph.route(2, 1)) == (RouteStep("up", 1),)
 
 
 def test_a_way_back_that_fails_once_or_leads_elsewhere_is_none():
@@ -55,8 +55,8 @@ def test_a_way_back_that_fails_once_or_leads_elsewhere_is_none():
     graph.add_failure(2, "up")
     walk(graph, "4 east 9")
     graph.add_move(Move(6, "south", 6, MoveKind.DIED))
-    assert [graph.planner.route(room + 1, room) for room in (1, 3, 5)] == [None] * 3
-    assert graph.planner.route(4, 9) == ["east"]
+    assert [graph.route(room + 1, room) for room in (1, 3, 5)] == [None] * 3
+    assert graph.route(4, 9) == ["east"]
 
 
 def test_what_only_a_vehicle_or_a_word_can_do_has_no_way_back():
@@ -69,18 +69,18 @@ def test_what_only_a_vehicle_or_a_word_can_do_has_no_way_back():
 
 def test_a_walked_detour_of_one_step_is_as_good_as_an_unproven_way_and_a_longer_one_is_not():
     graph = walk(MapGraph(), "1 down 2", "2 east 3", "3 up 1")
-    assert graph.planner.route(2, 1) == ["up"]
+    assert graph.route(2, 1) == ["up"]
     walk(graph, "2 in 1")
-    assert graph.planner.route(2, 1) == ["in"]
+    assert graph.route(2, 1) == ["in"]
 
 
 def test_routes_lead_around_known_deaths():
     graph = walk(MapGraph(), "1 east 2", "2 east 3", "1 north 4", "4 east 5", "5 south 3")
-    assert graph.planner.route(1, 3) == ["east", "east"]
+    assert graph.route(1, 3) == ["east", "east"]
     graph.add_move(Move(1, "east", 1, MoveKind.DIED))
-    assert graph.planner.route(1, 3) == ["north", "east", "south"]
+    assert graph.route(1, 3) == ["north", "east", "south"]
     graph.add_move(Move(4, PLACE_KILLS, 4, MoveKind.DIED))
-    assert graph.planner.route(4, 3) == ["east", "south"]
+    assert graph.route(4, 3) == ["east", "south"]
 
 
 def test_a_door_is_what_was_closed_when_the_way_failed_and_open_when_it_worked():
@@ -92,14 +92,12 @@ def test_a_door_is_what_was_closed_when_the_way_failed_and_open_when_it_worked()
     walk(graph, "1 down 2")
     assert graph.doors.on(1, "down") == graph.doors.on(2, "up") == {7}
     graph.doors.set_closed({7})
-    assert graph.planner.steps(1, graph.planner.route(1, 2)) == (RouteStep("down", 2, closed_door="hatch"),)
-    assert graph.planner.steps(2, graph.planner.route(2, 1)) == (
-        RouteStep("up", 1, unproven=True, closed_door="hatch"),
-    )
+    assert graph.steps(1, graph.route(1, 2)) == (RouteStep("down", 2, closed_door="hatch"),)
+    assert graph.steps(2, graph.route(2, 1)) == (RouteStep("up", 1, unproven=True, closed_door="hatch"),)
     walk(graph, "1 east 3", "3 down 2")
-    assert graph.planner.route(1, 2) == ["east", "down"]
+    assert graph.route(1, 2) == ["east", "down"]
     graph.doors.set_closed(())
-    assert graph.planner.route(1, 2) == ["down"]
+    assert graph.route(1, 2) == ["down"]
     graph.doors.add(1, "down", 7, "hatch", DoorSign.WALKED_CLOSED)
     assert graph.doors.on(1, "down") == frozenset()
 
@@ -112,9 +110,9 @@ def test_a_way_back_that_failed_at_a_closed_door_counts_again_once_the_door_is_o
     graph.doors.set_closed({7})
     graph.doors.add(2, "up", 7, "hatch", DoorSign.FAILED_CLOSED)
     graph.add_failure(2, "up")
-    assert graph.planner.route(2, 1) is None
+    assert graph.route(2, 1) is None
     graph.doors.set_closed(())
-    assert graph.planner.route(2, 1) == ["up"]
+    assert graph.route(2, 1) == ["up"]
 
 
 def test_confidence_rises_with_walks_and_falls_with_contradiction():
@@ -146,7 +144,7 @@ def test_failures_are_counted():
 def test_every_route_leads_where_it_says(walks):
     graph = drawn(walks)
     for start in graph.rooms:
-        for room, route in graph.planner.routes(start).items():
+        for room, route in graph.routes(start).items():
             at = start
             for way in route:
                 at = graph.leads_to(at, way)
@@ -166,11 +164,11 @@ def test_a_way_that_failed_too_often_counts_as_none_until_it_works():
     graph = MapGraph(exit_failure_threshold=2)
     walk(graph, "1 north 2")
     graph.add_failure(1, "north")
-    assert graph.planner.route(1, 2) == ["north"]
+    assert graph.route(1, 2) == ["north"]
     graph.add_failure(1, "north")
-    assert (graph.planner.route(1, 2), graph.exits(1), graph.is_pruned(1, "north")) == (None, {}, True)
+    assert (graph.route(1, 2), graph.exits(1), graph.is_pruned(1, "north")) == (None, {}, True)
     walk(graph, "1 north 2")
-    assert (graph.planner.route(1, 2), graph.exits(1), graph.is_pruned(1, "north")) == (["north"], {"north": 2}, False)
+    assert (graph.route(1, 2), graph.exits(1), graph.is_pruned(1, "north")) == (["north"], {"north": 2}, False)
 
 
 def test_what_chance_decides_is_kept_with_its_shares():
@@ -183,17 +181,17 @@ def test_what_chance_decides_is_kept_with_its_shares():
 
 def test_routes_go_around_dangers_unless_asked():
     graph = walk(MapGraph(), "1 east 2", "2 east 3", "1 north 4", "4 east 5", "5 south 3")
-    assert graph.planner.route(1, 3) == ["east", "east"]
-    assert graph.planner.route(1, 3, dangers={2}) == ["north", "east", "south"]
-    assert graph.planner.route(1, 3, dangers={(1, "east")}) == ["north", "east", "south"]
-    assert graph.planner.route(1, 3, dangers={3}) is None
-    assert graph.planner.route(1, 3, dangers={2, (4, "east")}) is None
+    assert graph.route(1, 3) == ["east", "east"]
+    assert graph.route(1, 3, dangers={2}) == ["north", "east", "south"]
+    assert graph.route(1, 3, dangers={(1, "east")}) == ["north", "east", "south"]
+    assert graph.route(1, 3, dangers={3}) is None
+    assert graph.route(1, 3, dangers={2, (4, "east")}) is None
 
 
 def test_a_second_way_to_the_same_room_serves_where_the_first_may_not():
     graph = walk(MapGraph(), "1 in 2", "1 in 2", "1 enter window 2")
-    assert graph.planner.route(1, 2) == ["in"]
-    assert graph.planner.route(1, 2, dangers={(1, "in")}) == ["enter window"]
+    assert graph.route(1, 2) == ["in"]
+    assert graph.route(1, 2, dangers={(1, "in")}) == ["enter window"]
 
 
 def test_a_word_that_transports_saves_a_long_walk_only():
@@ -203,8 +201,8 @@ def test_a_word_that_transports_saves_a_long_walk_only():
     graph.add_move(Move(1, "say plugh", 5, MoveKind.TRANSPORTED))
     graph.add_move(Move(1, "wait", 5, MoveKind.CARRIED))
     graph.add_move(Move(1, "attack troll", 5, MoveKind.DIED))
-    assert graph.planner.route(1, 5) == ["say plugh"]
-    assert graph.planner.route(1, 3) == ["east", "east"]
+    assert graph.route(1, 5) == ["say plugh"]
+    assert graph.route(1, 3) == ["east", "east"]
     assert graph.exits(1) == {"east": 2}
 
 

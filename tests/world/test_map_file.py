@@ -85,7 +85,7 @@ def test_what_is_written_is_read_back_and_routes_are_the_same(map_changes):
     graph = walked(map_changes)
     again = from_dict(json.loads(json.dumps(to_dict(graph))))
     assert to_dict(again) == to_dict(graph)
-    assert all(again.planner.routes(room) == graph.planner.routes(room) for room in graph.rooms)
+    assert all(again.routes(room) == graph.routes(room) for room in graph.rooms)
 
 
 SMALL = {

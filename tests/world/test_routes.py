@@ -32,7 +32,7 @@ def test_no_route_costs_less_and_the_nearest_room_comes_first(ways, dangers):
         if start != to and to not in dangers and (start, name) not in dangers:
             known = network.get_edge_data(start, to, {"weight": 99})["weight"]
             network.add_edge(start, to, weight=min(known, costs[start, name]))
-    found = {room: cost_of(graph, costs, route) for room, route in graph.planner.routes(1, dangers=dangers).items()}
+    found = {room: cost_of(graph, costs, route) for room, route in graph.routes(1, dangers=dangers).items()}
     assert found == nx.single_source_dijkstra_path_length(network, 1)
     assert list(found.values()) == sorted(found.values())
 
@@ -50,7 +50,7 @@ def test_routes_follow_the_map_whenever_it_changes(first, second):
     asked, walked_at_once = MapGraph(), MapGraph()
     for ways in (first, second):
         walk(asked, ways)
-        asked.planner.routes(1)
+        asked.routes(1)
     walk(walked_at_once, first)
     walk(walked_at_once, second)
-    assert asked.planner.routes(1) == walked_at_once.planner.routes(1)
+    assert asked.routes(1) == walked_at_once.routes(1)

@@ -23,8 +23,8 @@ def test_a_prayer_a_mirror_and_a_river_are_no_ways(zork1, tmp_path):
         Move(130, "wait", 31, MoveKind.CARRIED): 1,
     }
     assert "pray" not in graph.exits(212)
-    assert graph.planner.route(212, 78) == ["pray"]
-    assert graph.planner.route(34, 31) is None
+    assert graph.route(212, 78) == ["pray"]
+    assert graph.route(34, 31) is None
     aboard = {(room, name) for room, name, way in graph.connections if way.kind is MoveKind.ABOARD}
     assert aboard == {(33, "launch"), (31, "land")}
 

@@ -58,8 +58,8 @@ def route_to(graph: MapGraph, here: int | None, destination: int | None) -> Rout
     """Return the route to the destination; None without a destination or a known route."""
     if here is None or destination is None or here == destination:
         return None
-    ways = graph.planner.route(here, destination)
-    return Route(graph.label(destination), destination, graph.planner.steps(here, ways)) if ways else None
+    ways = graph.route(here, destination)
+    return Route(graph.label(destination), destination, graph.steps(here, ways)) if ways else None
 
 
 def stated_destination(
@@ -80,7 +80,7 @@ def stated_destination(
             name, rooms = rooms_called(graph, stated[-1])
             if here is None or (ago and name.casefold() in (place.casefold() for place in places[-ago:])):
                 return None
-            nearest = next((room for room in graph.planner.routes(here) if room in rooms), None)
+            nearest = next((room for room in graph.routes(here) if room in rooms), None)
             if nearest == here:
                 return None
             return nearest or NoRoute(next(iter(rooms.values()), name), bool(rooms))
@@ -109,10 +109,10 @@ def untried_elsewhere(graph: MapGraph, here: int | None, carried: Collection[int
     if here is None:
         return ()
     places: list[UntriedWays] = []
-    for room, ways in graph.planner.routes(here).items():
+    for room, ways in graph.routes(here).items():
         exits, things = graph.untried(room), graph.tries.things_in(room, carried)
         if room != here and (exits or things):
-            places.append(UntriedWays(exits, graph.label(room), room, graph.planner.steps(here, ways), things))
+            places.append(UntriedWays(exits, graph.label(room), room, graph.steps(here, ways), things))
     return tuple(places)
 
 
@@ -141,14 +141,14 @@ def known_points(
     Args:
         scored: The actions that scored in this episode, by location. They are left out.
     """
-    routes = graph.planner.routes(here) if here is not None else {}
+    routes = graph.routes(here) if here is not None else {}
     done = {(room, exit_name(action)) for room, actions in scored.items() for action in actions}
     known: list[KnownPoints] = []
     for room in dict.fromkeys((*routes, *graph.rooms)):
         for memory in recall(room):
             points = memory.score_change or 0
             if memory.action and points > 0 and (room, exit_name(memory.action)) not in done:
-                steps = graph.planner.steps(here, routes[room]) if here is not None and room in routes else None
+                steps = graph.steps(here, routes[room]) if here is not None and room in routes else None
                 known.append(KnownPoints(memory.action, points, graph.label(room), room, memory, steps))
     return tuple(known)
 

@@ -240,7 +240,7 @@ class AgentTools:
         # The name of a thing may begin with the name of a place: the kitchen table.
         if not rooms or _bare(text.partition("(location")[0]) != _bare(name):
             raise InvalidAnswer(f"You know no place called {one_line(text)}.")
-        near = self._graph.planner.routes(here) if here is not None else {}
+        near = self._graph.routes(here) if here is not None else {}
         return next((room for room in near if room in rooms), min(rooms))
 
     def _things(self, text: str, context: PlayerContext) -> dict[int, str]:

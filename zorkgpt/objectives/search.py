@@ -25,14 +25,6 @@ class NamedRoom(Protocol):
     name: str
 
 
-class ReachableRooms(Protocol):
-    """Finds routes on the map."""
-
-    def routes(self, from_id: int) -> Mapping[int, object]:
-        """Return the rooms that can be reached, the nearest first."""
-        ...
-
-
 class RoomMap(Protocol):
     """The part of a map that the search uses."""
 
@@ -41,9 +33,8 @@ class RoomMap(Protocol):
         """The rooms by number."""
         ...
 
-    @property
-    def planner(self) -> ReachableRooms:
-        """The routes on the map."""
+    def routes(self, from_id: int) -> Mapping[int, object]:
+        """Return the rooms that can be reached, the nearest first."""
         ...
 
     def frontiers(self) -> Mapping[int, tuple[str, ...]]:
@@ -155,7 +146,7 @@ class ObjectiveSearch:
 
     def _untried(self, here: int | None) -> dict[int, tuple[str, ...]]:
         frontiers = self._graph.frontiers()
-        nearest = self._graph.planner.routes(here) if here is not None else {}
+        nearest = self._graph.routes(here) if here is not None else {}
         return {room: frontiers[room] for room in nearest if room in frontiers}
 
     def _memories(self, places: Iterable[int], rooms: dict[int, str]) -> Iterable[str]:

@@ -189,7 +189,7 @@ def follow_plan(turn: TurnView) -> AgentDecision | None:
     def is_safe(step: ScoringStep) -> bool:
         return (step.place, step.action) not in shut and graph.leads_to(step.place, step.action) not in shut
 
-    routes = graph.planner.routes(here, dangers=shut)
+    routes = graph.routes(here, dangers=shut)
     held = frozenset(item.name for item in turn.context.observation.inventory or ())
     while found := plan.next(here, held, routes, is_safe):
         step, route = found

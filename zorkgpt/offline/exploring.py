@@ -84,7 +84,7 @@ class _ActionSearch:
             reached = {turn.here}
             for deaths, cost in _DANGER_COSTS:
                 feared = dangers.dangerous_rooms(turn.graph, turn.episode.plan, deaths)
-                for room, route in turn.graph.planner.routes(turn.here, dangers=self._shut | feared).items():
+                for room, route in turn.graph.routes(turn.here, dangers=self._shut | feared).items():
                     if room not in reached and (best is None or step * len(route) + cost + least < best.cost):
                         best = self._cheaper(room, route, best, cost)
                     reached.add(room)

@@ -1,15 +1,23 @@
 """The map: rooms by number, the connections between them, and other moves."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from zorkgpt.world.connections import Connections
+from zorkgpt.world.connections import UNPROVEN_CONFIDENCE, Connections
 from zorkgpt.world.directions import DIRECTIONS, OPPOSITE, exit_name
 from zorkgpt.world.doors import Doors
-from zorkgpt.world.movement import WAYS, Move, MoveKind
-from zorkgpt.world.routes import RoutePlanner
+from zorkgpt.world.movement import PLACE_KILLS, WAYS, Move, MoveKind
+from zorkgpt.world.routes import DangerousSpot, PricedWay, RoutePlanner, Routes, RouteStep
 from zorkgpt.world.tries import Tries
+
+# An action that transports the player is preferred to a walk that is longer than this.
+_TRANSPORT_COST = 3.0
+_UNPROVEN_COST = 1 / UNPROVEN_CONFIDENCE
+# A detour of this many steps is preferred to a known death.
+_DEADLY_COST = 20.0
+# A closed door is as uncertain as a way without any walk: it may be locked.
+_CLOSED_DOOR_COST = _UNPROVEN_COST
 
 
 def compass_order(name: str) -> tuple[int, str]:
@@ -38,13 +46,13 @@ class MapGraph:
 
     def __init__(self, *, exit_failure_threshold: int | None = 2) -> None:
         self.exit_failure_threshold = exit_failure_threshold
-        self.planner = RoutePlanner(self)
+        self._planner = RoutePlanner()
         self.clear()
 
     def clear(self) -> None:
         """Remove everything."""
         self._changed: set[int] = set()
-        """Rooms whose exits have changed since `take_changed` was last called."""
+        """Rooms whose exits have changed since routes were last asked for."""
         self.rooms: dict[int, Room] = {}
         self.connections = Connections(self._changed)
         self.failures = Failures()
@@ -53,7 +61,7 @@ class MapGraph:
         self.tries = Tries()
         self.learned_turns: dict[int, int] = {}
         """Episode → the last turn of it that this map includes."""
-        self.planner.clear()
+        self._planner.clear()
 
     # Changes
 
@@ -103,12 +111,6 @@ class MapGraph:
                 if self.failures.forget(room, name):
                     self._changed.add(room)
 
-    def take_changed(self) -> set[int]:
-        """Return the rooms whose exits have changed since the last call."""
-        changed = self._changed.copy()
-        self._changed.clear()
-        return changed
-
     # Queries
 
     def has_failed(self, from_id: int, action: str) -> bool:
@@ -152,6 +154,47 @@ class MapGraph:
                 # Of several walks, the one that was made most often.
                 found[back] = max(found.get(back, (0, 0)), (connection.walks, -from_id))
         return {back: -room for back, (_, room) in sorted(found.items())}
+
+    def route(self, from_id: int, to_id: int, *, dangers: Collection[DangerousSpot] = ()) -> list[str] | None:
+        """Return the actions that lead to a room on the most reliable route; None if no route is known."""
+        return self.routes(from_id, dangers=dangers).get(to_id)
+
+    def routes(self, from_id: int, *, dangers: Collection[DangerousSpot] = ()) -> Routes:
+        """Return every reachable room → the actions that lead there, nearest first; the room itself with none.
+
+        The result must not be modified.
+
+        Args:
+            dangers: Rooms and (room, exit) pairs that routes must avoid.
+        """
+        for room in self._changed:
+            self._planner.set_ways(room, self._priced_ways(room))
+        self._changed.clear()
+        return self._planner.routes(from_id, dangers)
+
+    def steps(self, from_id: int, ways: Iterable[str]) -> tuple[RouteStep, ...]:
+        """Return the steps of a route that `route` or `routes` returned."""
+        steps: list[RouteStep] = []
+        for way in ways:
+            leads_to = self.leads_to(from_id, way)
+            assert leads_to is not None
+            proven = way in self.connections.of(from_id) or way in self.moves.transports(from_id)
+            steps.append(RouteStep(way, leads_to, not proven, self.doors.closed_on(from_id, way)))
+            from_id = leads_to
+        return tuple(steps)
+
+    def _priced_ways(self, room_id: int) -> Iterator[PricedWay]:
+        """Yield the ways that routes may take from a room."""
+        walked, transports = self.connections.of(room_id), self.moves.transports(room_id)
+        ways = [(way, room, 1 / walked[way].confidence) for way, room in self.exits(room_id).items()]
+        ways += [(way, room, _UNPROVEN_COST) for way, room in self.ways_back(room_id).items()]
+        ways += [(way, room, _TRANSPORT_COST) for way, room in transports.items() if way not in walked]
+        for way, room, cost in ways:
+            if not self.moves.deadly.isdisjoint({(room_id, way), (room, PLACE_KILLS)}):
+                cost += _DEADLY_COST
+            if self.doors.closed_on(room_id, way):
+                cost += _CLOSED_DOOR_COST
+            yield PricedWay(way, room, cost)
 
     def label(self, room_id: int) -> str:
         """Return the name of a room, with its number if the map has several rooms of this name."""
