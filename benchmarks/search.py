@@ -20,12 +20,13 @@ from benchmarks.publish import Table, markdown, publish
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
-from orchestration.players import SEARCH, PlayerChoice
+from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from zorkgpt.explore.archive import TrailReader
 from zorkgpt.explore.trail import ObservedState, Trail
 from zorkgpt.offline.search_archive import SearchArchive, load_archive
 from zorkgpt.run_folder import SEARCH_FILE
+from zorkgpt.runlog.events import PlayerKind
 
 TURNS = 400
 COLUMNS = ["story", "steps", "player", "places", "best", "area", "states", "line", "verified"]
@@ -57,7 +58,7 @@ class Course:
 def played(game: str, player: str, steps: int, folder: Path) -> list[str]:
     """Play episodes until `steps` steps were played. Return the cells of the table."""
     story, left = find_story(game), steps
-    is_search = player == SEARCH
+    is_search = player == PlayerKind.SEARCH
     turns, course, searched = min(TURNS, steps // (4 if is_search else 2)), Course(), SearchArchive(story.sha256, 1)
     while left >= (4 * turns if is_search else 1):
         config = GameConfiguration(
@@ -101,7 +102,7 @@ def main() -> None:
     table = Table(columns=COLUMNS, rows=[])
     for steps in given.steps:
         for game in given.stories:
-            for player in ("rules", SEARCH):
+            for player in (PlayerKind.RULES, PlayerKind.SEARCH):
                 if player == "rules" and steps in given.without_rules:
                     continue
                 began = time.perf_counter()

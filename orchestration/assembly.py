@@ -28,7 +28,7 @@ from zorkgpt import telemetry
 from zorkgpt.context.history import ModelSummarizer
 from zorkgpt.context.view import PlayerView
 from zorkgpt.critic import Critic
-from zorkgpt.delegating_players import RULES, ReplayingPlayer
+from zorkgpt.delegating_players import ReplayingPlayer
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.explore.archive import ArchiveReader
 from zorkgpt.knowledge.synthesis import ModelKnowledgeSynthesizer
@@ -39,6 +39,7 @@ from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 from zorkgpt.offline.objectives import RuleObjectiveFinder
 from zorkgpt.offline.search import searched_route
 from zorkgpt.run_folder import SEARCH_FILE
+from zorkgpt.runlog.events import PlayerKind
 
 __all__ = ["RunOptions", "assemble", "claim_workdir", "prepare_workdir"]
 
@@ -68,7 +69,7 @@ def assemble(
     player = PLAYERS[options.choice.kind](services)
     replays = _replays(services) if services.player_decides else None
     if replays is not None:
-        player = ReplayingPlayer(player, replays, RULES if options.choice.uses_saves else None)
+        player = ReplayingPlayer(player, replays, PlayerKind.RULES if options.choice.uses_saves else None)
     knowledge = _knowledge(services)
     managers = _managers(services, knowledge, replays)
     episodes = EpisodeSynthesizer(
@@ -176,7 +177,7 @@ def _context(
             best_line=replays.ahead if replays else lambda now: None,
         ),
         summarizer=ModelSummarizer(services.background_llm)
-        if services.background_llm and services.options.choice.kind == "model"
+        if services.background_llm and services.options.choice.kind == PlayerKind.MODEL
         else None,
         background=services.background,
     )
@@ -189,7 +190,7 @@ def _replays(services: Services) -> ReplayManager:
         archive=ArchiveReader(services.trails, services.options.seed),
         graph=services.map.graph,
         # The rules player has its own plan for repeating scoring actions.
-        keeps_line=services.memory is not None and services.options.choice.kind != "rules",
+        keeps_line=services.memory is not None and services.options.choice.kind != PlayerKind.RULES,
         search=_search(services) if services.options.choice.uses_saves else None,
     )
 

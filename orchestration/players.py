@@ -27,15 +27,12 @@ from zorkgpt.offline.search_archive import load_archive
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import Player
 from zorkgpt.run_folder import SEARCH_FILE
+from zorkgpt.runlog.events import PlayerKind
 
 if TYPE_CHECKING:
     from orchestration.services import Services
 
-PLAIN = "plain"
-"""A baseline: a model that sees only the transcript of the episode."""
-SEARCH = "search"
-"""The rules player, after commands that a search over saved states found."""
-
+_WITH_MODEL = (PlayerKind.MODEL, PlayerKind.PLAIN)
 _HOW_TO_NAME_ONE = "Name one with --model, or in pyproject.toml as agent_model under [tool.zorkgpt.llm]."
 
 
@@ -54,12 +51,12 @@ class PlayerChoice:
     @property
     def uses_saves(self) -> bool:
         """Whether it tries commands from saved states."""
-        return self.kind == SEARCH
+        return self.kind == PlayerKind.SEARCH
 
     @property
     def agent_model(self) -> str | None:
         """The name of the model that plays; None for other players."""
-        return self.models.of(Role.AGENT).model if self.kind in ("model", PLAIN) and self.models else None
+        return self.models.of(Role.AGENT).model if self.kind in _WITH_MODEL and self.models else None
 
 
 def choose_player(asked: str, config: GameConfiguration) -> PlayerChoice:
@@ -72,19 +69,21 @@ def choose_player(asked: str, config: GameConfiguration) -> PlayerChoice:
         ConfigurationError: If `asked` needs a model and none is named, or a server is named without a model.
     """
     models = model_settings(config)
-    if models is None and config.llm.client_base_url and asked in ("auto", "model", PLAIN):
+    if models is None and config.llm.client_base_url and asked in ("auto", *_WITH_MODEL):
         raise ConfigurationError(
             f"The server {config.llm.client_base_url} is configured without a model. {_HOW_TO_NAME_ONE}"
         )
     if asked == "auto":
         if models is not None:
-            return PlayerChoice("model", f"the model {models.of(Role.AGENT).model} is configured", models)
+            return PlayerChoice(PlayerKind.MODEL, f"the model {models.of(Role.AGENT).model} is configured", models)
         key = "a key is set, but no model is named" if config.llm.client_api_key else "no model is configured"
-        return PlayerChoice("rules", key, None)
-    if asked in ("model", PLAIN) and models is None:
+        return PlayerChoice(PlayerKind.RULES, key, None)
+    if asked in _WITH_MODEL and models is None:
         raise ConfigurationError(f"No model is configured. {_HOW_TO_NAME_ONE}")
-    why = f"--player {asked}" if asked != SEARCH else "--player search: it tries commands from saved states"
-    return PlayerChoice(asked, why, models if asked not in ("rules", SEARCH) else None)
+    why = f"--player {asked}"
+    if asked == PlayerKind.SEARCH:
+        why += ": it tries commands from saved states"
+    return PlayerChoice(asked, why, models if asked not in (PlayerKind.RULES, PlayerKind.SEARCH) else None)
 
 
 def _model_player(services: "Services", *, plain: bool = False) -> Player:
@@ -165,11 +164,11 @@ def _person(services: "Services") -> Player:
 
 
 PLAYERS: dict[str, Callable[["Services"], Player]] = {
-    "model": _model_player,
-    PLAIN: partial(_model_player, plain=True),
-    "rules": rules_player,
-    SEARCH: rules_player,
-    "walkthrough": _walkthrough_player,
-    "human": _person,
+    PlayerKind.MODEL: _model_player,
+    PlayerKind.PLAIN: partial(_model_player, plain=True),
+    PlayerKind.RULES: rules_player,
+    PlayerKind.SEARCH: rules_player,
+    PlayerKind.WALKTHROUGH: _walkthrough_player,
+    PlayerKind.HUMAN: _person,
 }
 """A factory for each player. `--player` takes these names and `auto`."""

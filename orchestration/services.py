@@ -12,7 +12,7 @@ from game_interface.story import Story
 from managers.background import BackgroundQuestions
 from managers.map_manager import MapManager
 from managers.model_calls import ModelCalls
-from orchestration.players import PLAIN, PlayerChoice
+from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from zorkgpt.context.tools import AgentTools
@@ -34,6 +34,7 @@ from zorkgpt.memory.things import is_attempts_entry
 from zorkgpt.offline.memory_synthesizer import RuleSynthesizer
 from zorkgpt.player import Player
 from zorkgpt.runlog.episode_log import EpisodeLog
+from zorkgpt.runlog.events import PlayerKind
 from zorkgpt.runlog.recording import AppliedAnswers
 from zorkgpt.runlog.story_folder import StoryMark, check_story, mark_folder
 
@@ -62,7 +63,7 @@ class RunOptions:
     @property
     def is_plain(self) -> bool:
         """Whether the player is a model that sees only the transcript, without memory, map and other roles."""
-        return self.choice.kind == PLAIN
+        return self.choice.kind == PlayerKind.PLAIN
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Services:
     @property
     def player_decides(self) -> bool:
         """Whether a program chooses each action, rather than a person or a list of commands."""
-        return self.options.choice.kind not in ("walkthrough", "human")
+        return self.options.choice.kind not in (PlayerKind.WALKTHROUGH, PlayerKind.HUMAN)
 
 
 def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | None, game: Game) -> Services:
@@ -148,6 +149,7 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
         is_open=lambda door: game.get_object_attributes(door).get("open"),
     )
     state.max_score = game.get_max_score()
+    has_tools = choice.kind == PlayerKind.MODEL and config.enable_agent_tools
     return Services(
         config=config,
         options=options,
@@ -161,7 +163,7 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
         synthesizer=synthesizer,
         map=game_map,
         game=game,
-        tools=AgentTools(game_map.graph, memory) if choice.kind == "model" and config.enable_agent_tools else None,
+        tools=AgentTools(game_map.graph, memory) if has_tools else None,
         background=background,
     )
 
@@ -173,7 +175,7 @@ def _background(
 
     A person can undo turns, but not answers about them.
     """
-    enabled = asks_models and config.ask_in_background and options.choice.kind != "human"
+    enabled = asks_models and config.ask_in_background and options.choice.kind != PlayerKind.HUMAN
     return BackgroundQuestions(
         get_logger("background"),
         config,

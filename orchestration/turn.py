@@ -26,6 +26,7 @@ from zorkgpt.llm.background_work import Work
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.player import AgentDecision, Player, UndoRequested
 from zorkgpt.runlog.episode_log import LastAnswers
+from zorkgpt.runlog.events import PlayerKind
 from zorkgpt.runlog.saved_episodes import SavedEpisode
 
 
@@ -154,7 +155,7 @@ class TurnCycle:
         self._watch.lap(Part.MEMORY)
         notices = self._managers.progress.notices()
         decision = self._decide(action, now, memories, notices)
-        if self._services.options.choice.kind == "human":
+        if self._services.options.choice.kind == PlayerKind.HUMAN:
             self._undo.add()
         before = self._learner.things()
         step = self._game.act(decision.action)

@@ -9,11 +9,10 @@ from zorkgpt.errors import InvalidAnswer
 from zorkgpt.explore.replay import Journey
 from zorkgpt.log import get_logger
 from zorkgpt.player import AgentDecision, Player, PlayerContext, follow_request
+from zorkgpt.runlog.events import PlayerKind
 
 log = get_logger(__name__)
 
-RULES = "rules"
-"""The label of turns that the rules play in another player's run."""
 _FEW_TURNS = 10
 _TOO_LARGE_A_SHARE = 0.5
 
@@ -32,7 +31,7 @@ class StandIn(Player):
         self._warned = False
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
-        """Return the model's decision, or that of the rules with the label `RULES`.
+        """Return the model's decision, or that of the rules with the label `PlayerKind.RULES`.
 
         Raises:
             LLMError: If the model could not be asked.
@@ -45,7 +44,7 @@ class StandIn(Player):
             log.warning("the rules choose this turn", extra={"turn": context.turn, "problem": str(problem)})
             self._warn_if_frequent()
             chosen = self._rules.get_action_with_reasoning(context)
-            return AgentDecision(chosen.action, chosen.reasoning, by=RULES)
+            return AgentDecision(chosen.action, chosen.reasoning, by=PlayerKind.RULES)
         self._rules.look_on(context, decision.action)
         return decision
 

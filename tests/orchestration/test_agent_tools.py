@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from managers.objective_manager import ObjectiveManager
-from orchestration.players import PLAIN, PlayerChoice
+from orchestration.players import PlayerChoice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from tests.fixtures import runs
 from tests.fixtures.chat_server import Answer, ChatServer, Status
@@ -16,6 +16,7 @@ from zorkgpt.llm.recorded import RecordedLLM
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.llm.usage import CallRecord
 from zorkgpt.memory.models import GAME, Memory
+from zorkgpt.runlog.events import PlayerKind
 
 LOOK = "I look again.\nACTION: look"
 LAST = "\nThat was the last call of this turn. Answer now: your reasons, then the ACTION line."
@@ -172,7 +173,7 @@ def test_a_server_without_tools_is_played_by_the_line(known):
     assert ["tools" in body for body in model.asked] == [True, False, False]
 
 
-@pytest.mark.parametrize("options", [{"kind": PLAIN}, {"enable_agent_tools": False}])
+@pytest.mark.parametrize("options", [{"kind": PlayerKind.PLAIN}, {"enable_agent_tools": False}])
 def test_nothing_is_offered(tmp_path, options):
     model = played(tmp_path, LOOK, **options)
     assert [("tools" in body, "call tools" in str(body)) for body in model.asked] == [(False, False)]

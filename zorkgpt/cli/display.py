@@ -21,9 +21,9 @@ from orchestration.players import PlayerChoice
 from session.history import Rejection, TurnRecord
 from zorkgpt.cli.progress import RunProgress
 from zorkgpt.cli.status import Status, StatusLine
-from zorkgpt.delegating_players import FOLLOWED, RULES, SEARCHED
+from zorkgpt.delegating_players import FOLLOWED, SEARCHED
 from zorkgpt.memory.models import MemoryEvent
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeEnding, EpisodeResumed, EpisodeStarted
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeEnding, EpisodeResumed, EpisodeStarted, PlayerKind
 from zorkgpt.text import number_of, printable, visible
 
 _MIN_WIDTH, _MIN_HEIGHT = 80, 24
@@ -42,7 +42,7 @@ _LEFT_OUT = " […] "
 _CHOOSERS = {
     SEARCHED: "found by search over saved states",
     FOLLOWED: "following the best line",
-    RULES: "chosen by the rules",
+    PlayerKind.RULES: "chosen by the rules",
 }
 _NOTHING_NEW = ("seen again", "ignored")
 """Kinds of memory events that added nothing new."""

@@ -30,6 +30,7 @@ from zorkgpt.evals.runs import EvaluationRun
 from zorkgpt.evals.storage import ResultStore, is_url
 from zorkgpt.files import write_file
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
+from zorkgpt.runlog.events import PlayerKind
 from zorkgpt.text import number_of, printable
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 _FOLDER = "evaluations"
 _SEEDS = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 _MAX_SEEDS = 1000
-_NOT_EVALUATED = ("human",)
 """Players that can't be evaluated."""
 
 
@@ -153,11 +153,11 @@ def _ablations(given: str | None, *, has_model: bool) -> list[Ablation]:
 
 
 def _choice(options: EvalOptions, config: GameConfiguration) -> PlayerChoice:
-    player = options.player or ("walkthrough" if options.walkthrough else "auto")
-    players = ["auto", *(name for name in PLAYERS if name not in _NOT_EVALUATED)]
+    player = options.player or (PlayerKind.WALKTHROUGH if options.walkthrough else "auto")
+    players = ["auto", *(name for name in PLAYERS if name != PlayerKind.HUMAN)]
     if player not in players:
         raise ConfigurationError(f"The player {player!r} can't be evaluated. Choose one of: {', '.join(players)}.")
-    if player == "walkthrough" and options.walkthrough is None:
+    if player == PlayerKind.WALKTHROUGH and options.walkthrough is None:
         raise ConfigurationError("The walkthrough player needs a file of commands. Name one with --walkthrough.")
     if options.walkthrough is not None:
         WalkthroughPlayer.from_file(options.walkthrough)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from session.history import TurnRecord
-from zorkgpt.delegating_players import RULES
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import SubjectKey
@@ -18,7 +17,7 @@ from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episodes import FailureCount, count_failures, last_end, read_episode, turns_in
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, PlayerKind
 
 TitleKey = tuple[SubjectKey, str]
 """The location and the title of a memory."""
@@ -94,7 +93,7 @@ def learning_of(workdir: Path, log_name: str, memories: Path | str, control: Seq
         PlayedEpisode(
             end,
             failures.get(end.episode) or FailureCount(end.episode, 0, 0, 0),
-            sum(turn.player == RULES != player for turn in turns),
+            sum(turn.player == PlayerKind.RULES != player for turn in turns),
         )
         for end, player, turns in ends
     )

@@ -16,7 +16,7 @@ from rich.text import Text
 from game_interface.core.coverage import CONSEQUENCES
 from game_interface.story import Story, find_story
 from orchestration.assembly import RunOptions, assemble, claim_workdir
-from orchestration.players import PLAIN, PLAYERS, SEARCH, PlayerChoice, choose_player
+from orchestration.players import PLAYERS, PlayerChoice, choose_player
 from orchestration.zork_orchestrator_v2 import Watcher
 from session.checkpoint import Run
 from session.game_configuration import LOG_FILE, GameConfiguration
@@ -41,7 +41,15 @@ from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.log import get_logger, logging_to
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.run_folder import CHECKPOINT, RUNS, run_directory
-from zorkgpt.runlog.events import LAST_ENDINGS, EpisodeEnded, EpisodeEnding, EpisodeResumed, EpisodeStarted, Event
+from zorkgpt.runlog.events import (
+    LAST_ENDINGS,
+    EpisodeEnded,
+    EpisodeEnding,
+    EpisodeResumed,
+    EpisodeStarted,
+    Event,
+    PlayerKind,
+)
 from zorkgpt.runlog.recording import Recording, recording_in
 from zorkgpt.runlog.saved_episodes import SavedEpisode, find_resumable
 from zorkgpt.runlog.story_folder import StoryMark
@@ -50,7 +58,7 @@ from zorkgpt.text import printable
 log = get_logger(__name__)
 
 _DEFAULT_EPISODES = 2
-_EPISODES_BY_PLAYER = {"rules": 10, SEARCH: 5, "human": 1}
+_EPISODES_BY_PLAYER: dict[str, int] = {PlayerKind.RULES: 10, PlayerKind.SEARCH: 5, PlayerKind.HUMAN: 1}
 _RULES_MAX_TURNS = 250
 """Default turns per episode for the rules. In longer episodes they run out of promising actions."""
 _MAX_DIGITS = 18
@@ -102,7 +110,7 @@ class _Plan:
     def needs_control(self) -> bool:
         """Whether the run is compared with a control episode."""
         is_new = self.resumed is None and self.episodes > 1
-        return self.choice.kind == "rules" and not self.options.no_memory and is_new
+        return self.choice.kind == PlayerKind.RULES and not self.options.no_memory and is_new
 
 
 def _plan(options: PlayOptions, line: StatusLine) -> _Plan:
@@ -118,10 +126,10 @@ def _plan(options: PlayOptions, line: StatusLine) -> _Plan:
         choice = _choose(options, config, line)
     else:
         choice = PlayerChoice(recording.started.player, f"replay of {options.replay}", None)
-    if choice.kind == PLAIN:
+    if choice.kind == PlayerKind.PLAIN:
         options = replace(options, no_memory=True)
     limits = config.orchestrator
-    if choice.kind == "rules" and "max_turns_per_episode" not in limits.model_fields_set:
+    if choice.kind == PlayerKind.RULES and "max_turns_per_episode" not in limits.model_fields_set:
         limits = limits.model_copy(update={"max_turns_per_episode": _RULES_MAX_TURNS})
         config = config.model_copy(update={"orchestrator": limits})
     if options.workdir is None:
@@ -165,7 +173,7 @@ def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher
     claim_workdir(plan.config, plan.story)
     watcher.workdir = Path(plan.config.zork_game_workdir)
     line.status.begin("starting the game")
-    person = HumanPlayer(line) if plan.choice.kind == "human" else None
+    person = HumanPlayer(line) if plan.choice.kind == PlayerKind.HUMAN else None
     run_options = RunOptions(
         plan.choice,
         plan.story,
@@ -278,7 +286,7 @@ def _choose(options: PlayOptions, config: GameConfiguration, line: StatusLine) -
     player = options.player or "auto"
     if player not in ("auto", *PLAYERS):
         raise ConfigurationError(f"Unknown player {player!r}. Choose one of: {', '.join(('auto', *PLAYERS))}.")
-    choice = choose_player("walkthrough" if options.walkthrough and player == "auto" else player, config)
+    choice = choose_player(PlayerKind.WALKTHROUGH if options.walkthrough and player == "auto" else player, config)
     if options.resume is not None:
         choice = replace(choice, why="resumed")
     if choice.models is not None:

@@ -14,10 +14,9 @@ from orchestration.players import PlayerChoice
 from session.game_configuration import LOG_FILE, GameConfiguration
 from zorkgpt.cli.display import score_line
 from zorkgpt.cli.learning import Learning, PlayedEpisode
-from zorkgpt.delegating_players import RULES
 from zorkgpt.extras import IS_CHECKOUT
 from zorkgpt.runlog.episodes import FailureCount
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeEnding
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeEnding, PlayerKind
 from zorkgpt.text import number_of, printable
 
 COMMAND = "uv run python main.py" if IS_CHECKOUT else "zorkgpt"
@@ -176,7 +175,7 @@ def _mistakes(summary: dict[str, Any]) -> Iterator[str]:
         yield f"  Without: measured in a control episode without memory, {turns}."
     else:
         yield f"{rate} with memory ({counted})"
-        if summary["player"] == "model":
+        if summary["player"] == PlayerKind.MODEL:
             yield f"  To measure without memory: {COMMAND} eval learning-5 --ablate off"
 
 
@@ -192,7 +191,7 @@ def _next_steps(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "Not saved:", f"{summary['folder']} no longer exists."
     elif summary["episodes"]:
         yield "Browser:", f"{COMMAND} view {shlex.quote(summary['folder'])}"
-    if summary["player"] == RULES:
+    if summary["player"] == PlayerKind.RULES:
         yield "With a model:", f"{COMMAND} --model NAME --base-url URL"
         yield "Another story:", f"{COMMAND} --game FILE"
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from orchestration.players import PLAIN, PlayerChoice
+from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from zorkgpt.bounded import saved_json
@@ -19,6 +19,7 @@ from zorkgpt.memory.storage.lasting import EVERY, Filters
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.memory.storage.versions import is_current, known_again, same_words
 from zorkgpt.runlog.episodes import read_episode
+from zorkgpt.runlog.events import PlayerKind
 
 _SOURCE = "evaluation"
 """The source of these changes in the journal."""
@@ -50,7 +51,7 @@ class Ablation(StrEnum):
 
     def player(self, choice: PlayerChoice) -> PlayerChoice:
         """Return the player for this ablation. `choice` is the player of the evaluation."""
-        return replace(choice, kind=PLAIN) if self is Ablation.PLAIN else choice
+        return replace(choice, kind=PlayerKind.PLAIN) if self is Ablation.PLAIN else choice
 
     def configured(self, config: GameConfiguration) -> GameConfiguration:
         """Return the configuration with the settings of this ablation."""

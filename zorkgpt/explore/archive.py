@@ -13,7 +13,7 @@ from zorkgpt.files import write_file
 from zorkgpt.log_files import has_log, log_size
 from zorkgpt.run_folder import TRAIL_FILE, episodes_in, run_directory
 from zorkgpt.runlog.episodes import last_end, read_events
-from zorkgpt.runlog.events import EpisodeStarted
+from zorkgpt.runlog.events import EpisodeStarted, PlayerKind
 
 SAFE_TURNS = 5
 """States within this many turns before a death are not archived."""
@@ -98,10 +98,6 @@ def save_trail(path: Path, kept: KeptTrail) -> None:
         log.warning("the trail could not be saved", extra={"path": str(path), "reason": str(error)})
 
 
-_EXTERNAL_PLAYERS = frozenset({"walkthrough"})
-"""Players whose commands come from outside the game. Their episodes are not replayed."""
-
-
 @dataclass
 class TrailReader:
     """Reads each trail of one story's episodes once, with any seed."""
@@ -129,7 +125,8 @@ class TrailReader:
             for number in earlier
             if (kept := self._read.get(number)) is not None
             and kept.story_sha256 == self.story_sha256
-            and kept.player not in _EXTERNAL_PLAYERS
+            # Its commands come from outside the game.
+            and kept.player != PlayerKind.WALKTHROUGH
         ]
 
     def _trail(self, number: int) -> KeptTrail | None:

@@ -37,6 +37,20 @@ LAST_ENDINGS = (EpisodeEnding.ERROR, EpisodeEnding.PLAYER_STOPPED, EpisodeEnding
 """Endings after which the next episode of the run would end the same way."""
 
 
+class PlayerKind(StrEnum):
+    """The players of this package. Logs and checkpoints contain these values."""
+
+    MODEL = "model"
+    PLAIN = "plain"
+    """A baseline: a model that sees only the transcript of the episode."""
+    RULES = "rules"
+    """No language model."""
+    SEARCH = "search"
+    """The rules player, after commands that a search over saved states found."""
+    WALKTHROUGH = "walkthrough"
+    HUMAN = "human"
+
+
 @dataclass(frozen=True, slots=True)
 class EpisodeStarted:
     """A new episode started."""
@@ -46,7 +60,7 @@ class EpisodeStarted:
     time: str
     """ISO 8601, UTC."""
     player: str
-    """The run's player: "model", "rules" (no language model), "search", "walkthrough" or "human"."""
+    """The run's player: usually a `PlayerKind`."""
     story: dict[str, Any]
     """title, release, serial, sha256."""
     seed: int
