@@ -31,7 +31,7 @@ class StoryIdentity(Protocol):
 
 
 class Game(Protocol):
-    """A game of a story.
+    """A game played from one story.
 
     Objects and locations have integer ids that are the same in every game of the story. Unknown values are None or
     empty, never guessed. The first call of any method except `close` may start the game.
@@ -56,8 +56,8 @@ class Game(Protocol):
     def act(self, action: str) -> Transition:
         """Play a command and return its effects.
 
-        No command raises an error. A command that is not allowed is not played, and `Transition.refused` has the
-        reason. If the engine fails, the command is undone, and `Transition.fault` has the reason.
+        A command that is not allowed is not played, and `Transition.refused` has the reason. If the engine fails, the
+        command is undone, and `Transition.fault` has the reason. Neither raises an error.
         """
 
     def scene(self) -> Scene | None:
@@ -76,7 +76,7 @@ class Game(Protocol):
         """
 
     def get_object_attributes(self, obj: int, /) -> dict[str, bool]:
-        """Return the attributes of an object by name ("open", "takeable"), except those of unknown meaning."""
+        """Return the object's attributes of known meaning, by name ("open", "takeable")."""
 
     def save_state(self) -> bytes:
         """Return the current state, including the random generator. Any process can restore it with `restore_state`."""

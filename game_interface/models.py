@@ -81,8 +81,8 @@ class Observation:
     creatures: tuple[Item, ...] | None = None
     """The visible objects that are alive. None if unknown."""
     circumstances: str = ""
-    """A digest of the state that, together with the location, decides whether an action works: carried things,
-    darkness, the vehicle, and which visible or carried things are open, locked or switched on."""
+    """A digest of the state that affects whether an action works in this room: carried things, darkness, the vehicle,
+    and which visible or carried things are open, locked or switched on."""
     doors: tuple[Door, ...] = ()
     """The doors of the room that the printed text has named. () if unknown."""
     question: Question | None = None
@@ -121,8 +121,8 @@ class Transition:
     """Whether the action may have had an effect although no object, location, score or inventory changed: another
     part of the story's memory differs, chance decided, or the effect could not be determined."""
     fell_short: bool = False
-    """Whether a verb such as "open" or "take" did not cause the change that it means. If something else changed, the
-    action is neither a success nor a failure."""
+    """Whether a verb such as "open" or "take" did not have its usual effect. If something else changed, the action is
+    neither a success nor a failure."""
     died: bool = False
     """Whether the player died on this turn. The game may continue."""
     loss: Loss | None = None
@@ -162,7 +162,7 @@ def spelled_direction(word: str, is_known: Callable[[str], bool]) -> str:
 
 
 class TokenKind(StrEnum):
-    """The words that a token of a grammar line matches."""
+    """What a token of a grammar line matches."""
 
     WORD = "word"
     """One of certain words, usually prepositions."""
@@ -188,7 +188,8 @@ class GrammarToken:
     words: frozenset[str] = frozenset()
     """The words that match; only for `TokenKind.WORD`."""
     attribute: int | None = None
-    """The attribute of the object. If the command names none, the parser uses one with this attribute. None for any."""
+    """The attribute of the object. If the command omits it, the parser uses an object with this attribute. None for
+    any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,13 +244,13 @@ class Language:
         """
         if word.isascii() and word.isalpha():
             return word[: self.word_length].lower()
-        left, kept = self.word_length, []
-        for letter in word.lower():
-            left -= 1 if "a" <= letter <= "z" else 2 if letter in "0123456789.,!?_#'\"/\\-:()" else 4
-            if left < 0:
-                break
-            kept.append(letter)
-        return "".join(kept)
+        room = self.word_length
+        lowered = word.lower()
+        for index, letter in enumerate(lowered):
+            room -= 1 if "a" <= letter <= "z" else 2 if letter in "0123456789.,!?_#'\"/\\-:()" else 4
+            if room < 0:
+                return lowered[:index]
+        return lowered
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
-"""The Z-machine as a `Game`; no other package knows of the interpreter.
+"""The Z-machine implementation of `Game`. No other package depends on the interpreter.
 
-`jericho_interface.py` implements the protocol. `worker.py` runs the interpreter in a process of its own (`child.py`),
-restricted by `sandbox.py`, and replaces it if it hangs or dies. `sanitize.py` checks every command. `saved_game.py`
-has the format of a saved state.
+`jericho_interface.py` implements the protocol. `worker.py` runs the interpreter in a separate process (`child.py`),
+restricted by `sandbox.py`, and replaces it if it hangs or dies. `sanitize.py` checks commands. `saved_game.py` defines
+the format of saved states.
 
-- Reading a story: `zmachine.py` reads its memory, `grammar.py` its dictionary and grammar. `profile.py` says where it
-  keeps player, location and score, which `discovery.py` finds by trying moves. `exploration.py` decides when.
+- Reading a story: `zmachine.py` reads its memory, `grammar.py` its dictionary and grammar. `profile.py` describes where
+  it keeps player, location and score. `discovery.py` finds these by trying moves, and `exploration.py` decides when.
 - Reading a turn: `observe.py` turns memory into observations and changes. `counterfactual.py` separates the effects
-  of an action from what happens by itself. `losses.py` detects losses, and `causes.py` finds their causes.
-  `transcript.py` reads what only the text says. `snapshots.py` combines these for the game and its branches.
+  of an action from independent changes. `losses.py` detects losses, and `causes.py` finds their causes.
+  `transcript.py` reads endings and sentences from the text. `snapshots.py` combines these, for the game and branches.
 """

@@ -1,11 +1,11 @@
-"""Find the cause of a loss by playing from saved states what the player did not do.
+"""Find the cause of a loss by playing alternatives from saved states.
 
-Two questions are asked. Would waiting have brought the loss on the same turn? Does it also come if the player waits
-elsewhere, from a state before it came to this place, or walks away in time? If it does, a creature that is there each
-time has followed, and otherwise it is a clock. Because chance may decide, the turn is played with other random numbers
-too. If the branches don't answer the questions, the cause is unknown.
+The alternatives answer two questions. Does the loss also happen if the player waits? Does it also happen at the same
+time if the player waits in the previous room, or walks away? If it does, and a creature is present each time, the
+creature has followed the player. If no creature is present, the cause is a clock. The turn is also replayed with other
+random numbers, because the loss may depend on chance. If the questions can't be answered, the cause is unknown.
 
-Nothing here chooses an action: the turn is over.
+The results never influence the choice of an action, because the turn is already over.
 """
 
 import json
@@ -24,61 +24,61 @@ from zorkgpt.bounded import SAVED_FILE, parse_json
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
 
 _OTHER_IDLE = "look"
-_KEPT_TURNS = 4
-_SLACK = 2
-"""The number of moves by which a loss that comes anyway may be late."""
-_MOST_WAITS = 400
-_MOST_STEPS = 1200
-"""The most commands that are played to explain one loss."""
+_MAX_STATES = 4
+_TOLERANCE = 2
+"""The maximum difference between the times of the same loss, in moves."""
+_MAX_WAITS = 400
+_MAX_STEPS = 1200
+"""Maximum number of commands to explain one loss."""
 
 
 @dataclass(frozen=True, slots=True)
-class KeptState:
-    """A state of the interpreter to play from."""
+class RecentState:
+    """A state of the interpreter before a recent turn."""
 
     state: bytes = field(repr=False)
     room: int | None
     moves: int | None
     turn: int
-    """How many turns were played before it."""
+    """The number of turns before it."""
 
 
 class RecentStates:
-    """The states before the last turns at the present place, and the last one before the player came there."""
+    """The states before the last turns in the current room, and the last state in the previous room."""
 
     def __init__(self) -> None:
-        self.here: deque[KeptState] = deque(maxlen=_KEPT_TURNS)
-        self.elsewhere: KeptState | None = None
+        self.here: deque[RecentState] = deque(maxlen=_MAX_STATES)
+        self.elsewhere: RecentState | None = None
         self.turn = 0
 
     def skip(self) -> None:
-        """Count a turn that no branch can begin with."""
+        """Count a turn that can't be replayed."""
         self.turn += 1
 
     @property
     def skipped(self) -> int:
-        """How many turns were skipped since the last state that was kept."""
+        """The number of skipped turns since the last added state."""
         return self.turn - self.here[-1].turn - 1 if self.here else self.turn
 
     def add(self, state: bytes, room: int | None, moves: int | None) -> None:
-        """Keep the state before a turn."""
+        """Add the state before a turn."""
         if self.here and self.here[-1].room != room:
             self.elsewhere = self.here[-1]
             self.here.clear()
-        self.here.append(KeptState(state, room, moves, self.turn))
+        self.here.append(RecentState(state, room, moves, self.turn))
         self.turn += 1
 
     def packed(self, present: bytes) -> bytes:
-        """Return everything as bytes; small, because most of a state equals the present one."""
-        kept = [*([self.elsewhere] if self.elsewhere else []), *self.here]
-        states = b"".join(_difference(each.state, present) for each in kept)
-        numbers = [[each.room, each.moves, each.turn, len(each.state)] for each in kept]
+        """Return the states as bytes, compressed as differences from the present state."""
+        recent = [*([self.elsewhere] if self.elsewhere else []), *self.here]
+        states = b"".join(_difference(each.state, present) for each in recent)
+        numbers = [[each.room, each.moves, each.turn, len(each.state)] for each in recent]
         head = json.dumps([self.turn, self.elsewhere is not None, numbers]).encode()
         return zlib.compress(len(head).to_bytes(4, "big") + head + states, 1)
 
     @classmethod
     def unpacked(cls, packed: bytes, present: bytes) -> "RecentStates":
-        """Read what `packed` returned; no states from b""."""
+        """Read the value of `packed`. b"" has no states."""
         recent = cls()
         if not packed:
             return recent
@@ -86,7 +86,7 @@ class RecentStates:
         at = 4 + int.from_bytes(content[:4], "big")
         recent.turn, has_elsewhere, numbers = parse_json(content[4:at], SAVED_FILE)
         for room, moves, turn, size in numbers:
-            recent.here.append(KeptState(_difference(content[at : at + size], present), room, moves, turn))
+            recent.here.append(RecentState(_difference(content[at : at + size], present), room, moves, turn))
             at += size
             if has_elsewhere and recent.elsewhere is None:
                 recent.elsewhere = recent.here.pop()
@@ -94,7 +94,7 @@ class RecentStates:
 
 
 def _difference(state: bytes, present: bytes) -> bytes:
-    """Return the bits in which a state differs from the present one; applied twice, the state itself."""
+    """Return the exclusive or of both states, which restores the state when it is applied again."""
     mask = present[: len(state)].ljust(len(state), b"\0")
     return (int.from_bytes(state, "big") ^ int.from_bytes(mask, "big")).to_bytes(len(state), "big")
 
@@ -108,36 +108,37 @@ class BranchState:
     moves: int | None
     died: bool
     over: bool
-    """The game is over, or asks something: no more commands can be played."""
+    """No more commands can be played: the game is over or asks a question."""
     sentence: str
     """As in `Loss.sentence`."""
     at_hand: frozenset[int]
-    """The objects that the player carries, and those at the player's place."""
+    """The visible and carried objects."""
 
-    def as_at(self, opening: "BranchState") -> bool:
-        """Return whether everything is as at the opening; False if the moves are unknown."""
-        mine, its = ((each.room, each.score, each.moves, each.at_hand) for each in (self, opening))
-        return self.moves is not None and mine == its
+    def same_situation(self, other: "BranchState") -> bool:
+        """Return whether room, score, moves and objects are equal. False if the moves are unknown."""
+        return self.moves is not None and (self.room, self.score, self.moves, self.at_hand) == (
+            (other.room, other.score, other.moves, other.at_hand)
+        )
 
 
 class Branches(Protocol):
     """Plays commands from saved states."""
 
     def load(self, state: bytes) -> BranchState:
-        """Go to a state."""
+        """Restore a state."""
         ...
 
     def play(self, command: str) -> BranchState:
-        """Play a command from where the last one led."""
+        """Play a command from the current state of the branch."""
         ...
 
 
 @dataclass(slots=True)
 class CauseFinder:
-    """Explains the loss of one turn.
+    """Finds the cause of the loss on one turn.
 
     Raises:
-        WorkerFailure: In `find`, if the interpreter did not survive a branch.
+        WorkerFailure: In `find`, if the interpreter failed in a branch.
     """
 
     step: Transition
@@ -146,20 +147,20 @@ class CauseFinder:
     recent: RecentStates
     branches: Branches
     idle: str
-    """A command that lets one turn pass."""
+    """A command that only takes one move."""
     _played: int = field(default=0, init=False)
-    _came_without_creature: bool = field(default=False, init=False)
-    """The loss came in a branch that had led away from the creature."""
+    _happened_without_creature: bool = field(default=False, init=False)
+    """Whether the loss happened in a branch where the creature was not present."""
 
     def find(self) -> Loss | None:
-        """Return the loss with its cause; None if the action used the things up, which is no loss."""
+        """Return the loss with its cause. None if the action used the things up, which is no loss."""
         loss, creature = self.detected.loss, self.detected.creature
         cause = LossCause.CREATURE if self.detected.holds_it else self._cause()
         if cause is LossCause.ACTION:
             if loss.kind is LossKind.THINGS and self.step.before.location == self.step.after.location:
                 return None
             return replace(loss, cause=cause, harmless_elsewhere=self._is_harmless_elsewhere())
-        loss = replace(loss, sentence=self._sentence_without_answer())
+        loss = replace(loss, sentence=self._sentence_without_response())
         if cause is LossCause.CREATURE and creature is not None:
             return replace(loss, cause=cause, creature=creature.num, creature_name=creature.name)
         if cause is LossCause.CLOCK:
@@ -168,57 +169,58 @@ class CauseFinder:
 
     def _cause(self) -> LossCause | None:
         before = self.recent.here[-1]
-        acted = [self._loss_in_branch(before, self.command, advance) for advance in RNG_ADVANCES]
-        waited = [self._loss_in_branch(before, self.idle, advance) for advance in (0, *RNG_ADVANCES)]
-        always = None not in acted
-        came = [sentence for sentence in waited if sentence is not None]
-        same_death = all(sentence and self._is_same(sentence) for sentence in acted)
+        acting = [self._loss_in_branch(before, self.command, advance) for advance in RNG_ADVANCES]
+        waiting = [self._loss_in_branch(before, self.idle, advance) for advance in (0, *RNG_ADVANCES)]
+        action_always_loses = None not in acting
+        losses_by_waiting = [sentence for sentence in waiting if sentence is not None]
+        same_death = all(sentence and self._is_same(sentence) for sentence in acting)
         if self.detected.loss.kind is LossKind.DEATH and same_death:
-            # Waiting may bring another death by chance.
-            came = [sentence for sentence in came if self._is_same(sentence)]
-        if not came:
-            # With a creature there and chance in play it is likely a fight.
-            by_creature = self.detected.creature is not None and (self.detected.is_ahead or not always)
+            # By chance, waiting may cause another death.
+            losses_by_waiting = [sentence for sentence in losses_by_waiting if self._is_same(sentence)]
+        if not losses_by_waiting:
+            # With a creature and chance, it is probably a fight.
+            by_creature = self.detected.creature is not None and (self.detected.is_ahead or not action_always_loses)
             return LossCause.CREATURE if by_creature else LossCause.ACTION
-        if len(came) == len(waited):
+        if len(losses_by_waiting) == len(waiting):
             return self._cause_without_action()
-        if always and len(came) <= len(waited) // 2:
+        if action_always_loses and len(losses_by_waiting) <= len(waiting) // 2:
             return LossCause.ACTION
-        # By chance, and not by the action.
+        # The loss depends on chance, not on the action.
         return LossCause.CREATURE if self.detected.creature else None
 
     def _cause_without_action(self) -> LossCause | None:
-        """Return the cause of what waiting brings too."""
-        comes_elsewhere = self._comes_elsewhere()
-        walks = list(self._walks_away())
-        if False in walks or (not walks and comes_elsewhere is False):
+        """Return the cause of a loss that waiting causes too."""
+        start = self.recent.elsewhere
+        happens_elsewhere = None if start is None else self._happens_on_time(start, self._load(start))
+        walks = list(self._losses_after_walks())
+        if False in walks or (not walks and happens_elsewhere is False):
             return LossCause.CREATURE if self.detected.creature else LossCause.PLACE
-        if not walks and not comes_elsewhere:
+        if not walks and not happens_elsewhere:
             return None
-        followed = self.detected.creature is not None and not self._came_without_creature
+        followed = self.detected.creature is not None and not self._happened_without_creature
         return LossCause.CREATURE if followed else LossCause.CLOCK
 
     def _is_same(self, sentence: str) -> bool:
-        """Return whether a loss in a branch is told in the same words."""
+        """Return whether a loss in a branch ends with the same words."""
         return bool(common_end(sentence, self.detected.loss.sentence))
 
-    def _loss_in_branch(self, start: KeptState, command: str, rng_advance: int = 0) -> str | None:
-        """Return the sentence of the loss that a command brings, or None if it brings none.
+    def _loss_in_branch(self, start: RecentState, command: str, rng_advance: int = 0) -> str | None:
+        """Return the sentence of the loss that a command causes. None if it causes no loss.
 
-        An idle command is played for as many moves as the action took.
+        The idle command is played for as many moves as the action took.
         """
-        was = self._load(start, rng_advance)
+        before = self._load(start, rng_advance)
         for _ in range(self._moves_taken() if command == self.idle else 1):
-            now = self._play(command)
-            if self._is_loss(was, now):
-                return now.sentence
-            if now.over:
+            after = self._play(command)
+            if self._is_loss(before, after):
+                return after.sentence
+            if after.over:
                 return None
-            was = now
+            before = after
         return None
 
-    def _sentence_without_answer(self) -> str:
-        """Return the sentence without the answer to the command, which another command is not answered with."""
+    def _sentence_without_response(self) -> str:
+        """Return the sentence without the response to the action itself, which other commands don't have."""
         self._load(self.recent.here[-1])
         other = self._play(_OTHER_IDLE if self.command == self.idle else self.idle)
         sentence = self.detected.loss.sentence
@@ -226,75 +228,74 @@ class CauseFinder:
 
     def _moves_taken(self) -> int:
         before, after = self.step.before.moves, self.step.after.moves
-        return 1 if before is None or after is None else min(max(1, after - before), _MOST_WAITS)
+        return 1 if before is None or after is None else min(max(1, after - before), _MAX_WAITS)
 
     def _is_harmless_elsewhere(self) -> bool | None:
         start = self.recent.elsewhere
         return None if start is None else self._loss_in_branch(start, self.command) is None
 
-    def _comes_elsewhere(self) -> bool | None:
-        """Return whether the loss comes at the same time if the player waits elsewhere; None if something else does."""
-        start = self.recent.elsewhere
-        return None if start is None else self._comes_in_time(start, self._load(start))
-
-    def _walks_away(self) -> Iterator[bool]:
-        """Yield for each way out whether the loss comes at the same time, from the latest state to earlier ones."""
+    def _losses_after_walks(self) -> Iterator[bool]:
+        """Yield for each exit whether the loss happens at the same time after a walk, starting with the last state."""
         for start in reversed(self.recent.here):
             for direction in DIRECTIONS:
-                was = self._load(start)
-                now = self._play(direction)
-                if now.over and not now.died:
+                before = self._load(start)
+                after = self._play(direction)
+                if not after.died and (after.over or after.room in (start.room, None)):
                     continue
-                if not now.died and now.room in (start.room, None):
-                    continue
-                comes = self._comes_in_time(start, was, now)
-                if comes is not None:
-                    yield comes
-                    if not comes:
+                happens = self._happens_on_time(start, before, after)
+                if happens is not None:
+                    yield happens
+                    if not happens:
                         return
-                if self._played > _MOST_STEPS:
+                if self._played > _MAX_STEPS:
                     return
 
-    def _comes_in_time(self, start: KeptState, was: BranchState, now: BranchState | None = None) -> bool | None:
-        """Wait until the time of the loss, and return whether it comes; None if another one does, or it is too far.
+    def _happens_on_time(
+        self, start: RecentState, before: BranchState, after: BranchState | None = None
+    ) -> bool | None:
+        """Wait until the time of the loss, and return whether it happens.
 
         Args:
-            now: The state after the first turn; None if that is waited too.
+            before: The state at `start`.
+            after: The state after the first turn. Defaults to a turn of waiting.
+
+        Returns:
+            None if another loss happens, or if the time is too far away.
         """
         turns = self.recent.turn - start.turn
-        known = start.moves is not None and self.step.after.moves is not None
-        until = self.step.after.moves if known else None
-        if turns > _MOST_WAITS:
+        until = self.step.after.moves if start.moves is not None else None
+        if turns > _MAX_WAITS:
             return None
-        for turn in range(1, 2 * _MOST_WAITS):
-            now = now or self._play(self.idle)
-            if self._is_loss(was, now):
-                in_time = now.moves is None or until is None or now.moves >= until - _SLACK
-                late = turn >= turns - _SLACK if until is None else True
-                same = self.detected.loss.kind is not LossKind.DEATH or self._is_same(now.sentence)
-                if not (in_time and late and same):
+        for turn in range(1, 2 * _MAX_WAITS):
+            after = after or self._play(self.idle)
+            if until is not None and after.moves is not None:
+                early, expired = after.moves < until - _TOLERANCE, after.moves >= until + _TOLERANCE
+            else:
+                early, expired = until is None and turn < turns - _TOLERANCE, turn >= turns + _TOLERANCE
+            if self._is_loss(before, after):
+                if early or (self.detected.loss.kind is LossKind.DEATH and not self._is_same(after.sentence)):
                     return None
                 creature = self.detected.creature
-                if creature is not None and creature.num not in now.at_hand:
-                    self._came_without_creature = True
+                if creature is not None and creature.num not in after.at_hand:
+                    self._happened_without_creature = True
                 return True
-            if now.over:
+            if after.over:
                 return None
-            if (now.moves >= until + _SLACK) if until is not None and now.moves is not None else turn >= turns + _SLACK:
+            if expired:
                 return False
-            was, now = now, None
+            before, after = after, None
         return None
 
-    def _is_loss(self, was: BranchState, now: BranchState) -> bool:
-        """Return whether the loss came between two states of a branch."""
+    def _is_loss(self, before: BranchState, after: BranchState) -> bool:
+        """Return whether the loss happened between two states of a branch."""
         loss, lost = self.detected.loss, self.detected.lost
         if loss.kind is LossKind.DEATH:
-            return now.died
+            return after.died
         if loss.kind is LossKind.POINTS:
-            return was.score is not None and now.score is not None and now.score - was.score == -loss.points
-        return bool(lost & was.at_hand) and lost.isdisjoint(now.at_hand)
+            return before.score is not None and after.score is not None and after.score - before.score == -loss.points
+        return bool(lost & before.at_hand) and lost.isdisjoint(after.at_hand)
 
-    def _load(self, start: KeptState, rng_advance: int = 0) -> BranchState:
+    def _load(self, start: RecentState, rng_advance: int = 0) -> BranchState:
         return self.branches.load(with_rng_advanced(start.state, rng_advance))
 
     def _play(self, command: str) -> BranchState:

@@ -1,10 +1,11 @@
-"""The interpreter process: loads one story and answers requests over a socket until its parent is gone.
+"""The interpreter process: loads a story and answers requests over a socket until its parent exits.
 
-Started as a program with a socket's file descriptor, its parent's id, the story's path and the seed. It imports nothing
-of the project but `sandbox`, so that it starts quickly and nothing can go wrong in it but Jericho. Standard output is
-no channel: the interpreter itself writes there.
+The arguments are the socket's file descriptor, the parent's process id, the path of the story and the seed. From the
+project, this process imports only `sandbox`, so that it starts quickly. Messages can't use standard output, because the
+interpreter writes there.
 
-A message is a length (4 bytes, big-endian) and that many bytes; a request is a letter and an argument, see `_answer`.
+A message is a length (4 bytes, big-endian) followed by that many bytes. A request is a letter and an argument; see
+`_answer`.
 """
 
 import contextlib
@@ -23,40 +24,44 @@ from typing import Any, TypeAlias
 from game_interface.core import sandbox
 
 _FrotzState: TypeAlias = tuple[Any, ...]
-"""As `FrotzEnv.get_state` returns it: memory and stack as numpy arrays, six numbers, the random generator, the text."""
+"""The value of `FrotzEnv.get_state`: memory and stack (numpy arrays), pc, sp, fp, frames, opcode, the three numbers of
+the random generator, and the narrative (bytes)."""
 
 LENGTH = struct.Struct(">I")
 MAX_MESSAGE = 16 << 20
-"""Bytes; a message is at most a few times as large as a story."""
+"""Maximum bytes of a message."""
 HELLO = struct.Struct(">?hh")
-"""The second message. The first one, sent before the story is touched, is what `sandbox.restrict` could not do.
+"""Whether Jericho supports the game, the player object and the maximum score (0 if unknown).
 
-Supported by Jericho's own table; player object (0 if unknown); maximum score (0 if unknown)."""
+This is the second message. The first one, sent before the story is loaded, has the value of `sandbox.restrict`."""
 SNAPSHOT = struct.Struct(">IIII????hi8q")
-"""Bytes of text, of memory, of the stack's used end and of the narrative; whether the whole memory follows, or what
-changed in it; game over, won, emulator halted; score, moves (of supported games); the registers, as in `STATE`.
+"""The sizes in bytes of text, memory, used stack and narrative; whether the memory is complete, the game is over, won,
+the emulator halted; score and moves (of supported games); the registers as in `STATE`.
 
-Behind it come the text, the memory, the stack's end and the narrative. What changed in memory is the addresses, two
-bytes each, and then the byte at each."""
+The text, the memory, the used stack and the narrative follow. Incomplete memory contains the changes since the last
+answer, as packed by `_changes`."""
 STATE = struct.Struct(">III8q")
-"""Bytes of memory, stack and narrative; then pc, sp, fp, frames, opcode, and the random generator's three numbers."""
+"""The sizes in bytes of memory, stack and narrative; pc, sp, fp, frames, opcode; the three numbers of the random
+generator. The memory, the stack and the narrative follow."""
 COMPARISON = struct.Struct(">?qIII")
-"""Whether the surplus of random numbers is known; the surplus; how many addresses differ; bytes of what the control
-changed, and of what the action changed. Behind it come these three, changes as in `SNAPSHOT`."""
+"""Whether the surplus of random numbers is known; the surplus; the number of differing addresses; the sizes in bytes of
+the changes by the control and by the action.
+
+The differing addresses (two bytes each) and both changes, as packed by `_changes`, follow."""
 
 _PARENT_CHECK_S = 0.5
-_MOST_DRAWS = 64
+_MAX_DRAWS = 64
 _RNG_FACTOR, _RNG_RANGE = 0x015A4E35, 1 << 32
-"""The interpreter's random generator is linear congruential, modulo 2**32."""
+"""The interpreter's random generator is linear congruential."""
 
 
 def receive(channel: socket.socket) -> bytes:
     """Return the next message.
 
     Raises:
-        EOFError: If the other side is gone.
-        TimeoutError: If the socket's time limit passed.
-        ValueError: If it is too large.
+        EOFError: If the connection is closed.
+        TimeoutError: If the socket's timeout expired.
+        ValueError: If the message is too large.
     """
     size = LENGTH.unpack(_receive_exactly(channel, LENGTH.size))[0]
     if size > MAX_MESSAGE:
@@ -65,14 +70,14 @@ def receive(channel: socket.socket) -> bytes:
 
 
 def _receive_exactly(channel: socket.socket, size: int) -> bytes:
-    parts = bytearray(size)
-    view, got = memoryview(parts), 0
-    while got < size:
-        count = channel.recv_into(view[got:])
+    buffer = bytearray(size)
+    view, received = memoryview(buffer), 0
+    while received < size:
+        count = channel.recv_into(view[received:])
         if count == 0:
             raise EOFError
-        got += count
-    return bytes(parts)
+        received += count
+    return bytes(buffer)
 
 
 def send(channel: socket.socket, message: bytes) -> None:
@@ -81,7 +86,7 @@ def send(channel: socket.socket, message: bytes) -> None:
 
 
 class _LoadedStory:
-    """A story in Jericho, with requests and answers in bytes."""
+    """A story loaded in Jericho. Each public method answers one kind of request."""
 
     def __init__(self, path: str, seed: int) -> None:
         warnings.simplefilter("ignore")
@@ -91,14 +96,14 @@ class _LoadedStory:
         self._library = self._env.frotz_lib
         self._supported = self._env.is_fully_supported
         self._before: _FrotzState | None = None
-        """The state before the last step; None if the last request was not a step."""
+        """The state before the last step. None if the last request was not a step."""
         self._now: _FrotzState = ()
         self._branches: dict[tuple[bool, int, str | None, tuple[str, ...]], tuple[_FrotzState, Any]] = {}
-        """What `_branch` found since the last step."""
+        """The results of `_branch` since the last step."""
         self._loaded = b""
         """The state that was loaded last."""
-        self._known: Any = None
-        """The memory as the parent knows it; None if it does not."""
+        self._sent_memory: Any = None
+        """The memory of the last answer. None before the first answer."""
 
     def hello(self) -> bytes:
         if not self._supported:
@@ -116,28 +121,28 @@ class _LoadedStory:
         return answer
 
     def peek(self, command: bytes) -> bytes:
-        """Return what a command would print; the game does not move."""
+        """Return the text that a command would print. The state does not change."""
         try:
             return self._run(command).decode("cp1252", "replace").encode()
         finally:
             self._env.set_state(self._now)
 
     def load(self, state: bytes) -> bytes:
-        """Go to a state; b"" for the one that was loaded last."""
+        """Restore a state. b"" means the state that was loaded last."""
         import numpy
 
         state = self._loaded = state or self._loaded
         memory, stack, narrative, pc, sp, fp, frames, opcode, *rng = STATE.unpack_from(state)
         at = STATE.size
-        ram = numpy.frombuffer(state, numpy.uint8, memory, at).copy()
-        piled = numpy.frombuffer(state, numpy.uint8, stack, at + memory).copy()
+        memory_array = numpy.frombuffer(state, numpy.uint8, memory, at).copy()
+        stack_array = numpy.frombuffer(state, numpy.uint8, stack, at + memory).copy()
         text = state[at + memory + stack : at + memory + stack + narrative]
-        self._env.set_state((ram, piled, pc, sp, fp, frames, opcode, tuple(rng), text))
-        self._known = ram
+        self._env.set_state((memory_array, stack_array, pc, sp, fp, frames, opcode, tuple(rng), text))
+        self._sent_memory = memory_array
         return self._snapshot("")
 
     def compare(self, asked: dict[str, Any]) -> bytes:
-        """Return the differences between an action and a control played from one state; the game does not move.
+        """Compare an action with a control command played from the same state. The state does not change.
 
         The arguments are those of `Worker.compare`.
         """
@@ -147,116 +152,121 @@ class _LoadedStory:
             return b""
         try:
             if action is None:
-                done, settled = self._branch(now, 0, None, then)
+                acted, acted_memory = self._branch(now, 0, None, then)
             else:
-                done, settled = self._played(_with_rng_advanced(start, advance), action, then)
-            other, other_settled = self._branch(start, advance, asked["control"], then)
-            begun = _with_rng_advanced(start, advance)
-            by_action, by_control = _draws_between(begun, done), _draws_between(begun, other)
-            surplus = None if by_action is None or by_control is None else by_action - by_control
+                acted, acted_memory = self._played(_with_rng_advanced(start, advance), action, then)
+            idle, idle_memory = self._branch(start, advance, asked["control"], then)
+            advanced = _with_rng_advanced(start, advance)
+            action_draws, control_draws = _draws_between(advanced, acted), _draws_between(advanced, idle)
+            surplus = None if action_draws is None or control_draws is None else action_draws - control_draws
             if surplus is not None and surplus > 0:
-                # What the action drew for itself must not change what chance brings to the rest of the world.
-                other, other_settled = self._branch(start, advance + surplus, asked["control"], then)
-            differing = (settled != other_settled).nonzero()[0]
-            control, changed = _changed(start[0], other[0]), _changed(start[0], done[0]) if action is not None else b""
-            numbers = (surplus is not None, surplus or 0, len(differing), len(control), len(changed))
-            return b"".join((COMPARISON.pack(*numbers), differing.astype(">u2").tobytes(), control, changed))
+                # Skip the numbers that the action drew, so that the rest of the world draws the same in both branches.
+                idle, idle_memory = self._branch(start, advance + surplus, asked["control"], then)
+            differing = (acted_memory != idle_memory).nonzero()[0]
+            by_control = _changes(start[0], idle[0])
+            by_action = b"" if action is None else _changes(start[0], acted[0])
+            head = COMPARISON.pack(surplus is not None, surplus or 0, len(differing), len(by_control), len(by_action))
+            return b"".join((head, differing.astype(">u2").tobytes(), by_control, by_action))
         finally:
             self._env.set_state(now)
 
     def _branch(
         self, start: _FrotzState, rng_advance: int, command: str | None, then: tuple[str, ...]
     ) -> tuple[_FrotzState, Any]:
-        """Return what `_played` returns. The same branch, as of a control, is played once until the game moves."""
+        """Return the result of `_played`, cached until the next step."""
         key = (start is self._now, rng_advance, command, then)
         if key not in self._branches:
             self._branches[key] = self._played(_with_rng_advanced(start, rng_advance), command, then)
         return self._branches[key]
 
     def _played(self, start: _FrotzState, command: str | None, then: tuple[str, ...]) -> tuple[_FrotzState, Any]:
-        """Return the state after the command, and the memory after the settling commands that follow it."""
-        done = start
+        """Play a command and then the settling commands.
+
+        Returns:
+            The state after the command, and the memory after the settling commands.
+        """
+        after = start
         if command is not None or then:
             self._env.set_state(start)
         if command is not None:
             self._run(command.encode("ascii"))
-            done = self._env.get_state()
-        for following in then:
-            self._run(following.encode("ascii"))
-        return done, self._env.get_state()[0] if then else done[0]
+            after = self._env.get_state()
+        for settling in then:
+            self._run(settling.encode("ascii"))
+        return after, self._env.get_state()[0] if then else after[0]
 
     def _run(self, command: bytes) -> bytes:
-        """Play a command from the present state, and return all that it prints."""
-        # Not `env.step`: it decodes strictly, and a story may print any byte.
+        """Play a command and return everything that it prints."""
+        # `env.step` fails if the story prints bytes that can't be decoded.
         printed = bytes(self._library.step(command + b"\n"))
         if not printed.endswith(b"\n") and not self._env._emulator_halted():
             printed += self._pending_output()
         return printed
 
     def _pending_output(self) -> bytes:
-        """Return the last word that was printed, if the interpreter holds it back.
+        """Return the last printed word if the interpreter still buffers it, and clear the buffer.
 
-        It does so where no space and no line's end follows it, as after the question at the end of a game. It would
-        print it before the next response, be that one of another state.
+        The interpreter buffers a word until a space or a newline follows, for example after the question at the end of
+        a game. The word would be printed before the next response, even in another state.
         """
         now = self._env.get_state()
-        answers = []
+        responses = []
         for _ in range(2):
-            answers.append(bytes(self._library.step(b"\n")))
+            responses.append(bytes(self._library.step(b"\n")))
             self._env.set_state(now)
-        with_the_word, without = answers
-        return with_the_word.removesuffix(without) if with_the_word.endswith(without) else b""
+        with_word, without_word = responses
+        return with_word.removesuffix(without_word) if with_word.endswith(without_word) else b""
 
     def _snapshot(self, text: str) -> bytes:
         self._before, self._now, self._branches = None, self._env.get_state(), {}
         ram, stack, pc, sp, fp, frames, opcode, rng, narrative = self._now
         if not 0 <= 2 * sp <= len(stack):
-            raise RuntimeError("the story has left its stack")
-        stack[: 2 * sp] = 0  # it grows downwards: leftovers of earlier calls are no part of the state
-        whole = self._known is None
-        memory = ram.tobytes() if whole else _changed(self._known, ram)
-        self._known = ram
-        used = stack[2 * sp :].tobytes()
+            raise RuntimeError("the stack pointer is outside the stack")
+        stack[: 2 * sp] = 0  # the stack grows downwards, so this part only has leftovers of earlier calls
+        complete = self._sent_memory is None
+        memory = ram.tobytes() if complete else _changes(self._sent_memory, ram)
+        self._sent_memory = ram
+        used_stack = stack[2 * sp :].tobytes()
         encoded = text.encode()
         over = won = False
         score = moves = 0
         if self._supported:
             over, won = self._env.game_over(), self._env.victory()
             score, moves = self._env.get_score(), self._env.get_moves()
-        sizes = (len(encoded), len(memory), len(used), len(narrative))
-        told = (whole, over, won, self._env._emulator_halted(), score, moves)
-        head = SNAPSHOT.pack(*sizes, *told, pc, sp, fp, frames, opcode, *map(int, rng))
-        return b"".join((head, encoded, memory, used, narrative))
+        sizes = (len(encoded), len(memory), len(used_stack), len(narrative))
+        status = (complete, over, won, self._env._emulator_halted(), score, moves)
+        head = SNAPSHOT.pack(*sizes, *status, pc, sp, fp, frames, opcode, *map(int, rng))
+        return b"".join((head, encoded, memory, used_stack, narrative))
 
 
 def _draws_between(start: _FrotzState, end: _FrotzState) -> int | None:
-    """Return how many random numbers were drawn between two states; None if unknown."""
-    (value, *others), (wanted, *others_then) = start[7], end[7]
-    value, wanted = int(value) % _RNG_RANGE, int(wanted) % _RNG_RANGE
-    for count in range(_MOST_DRAWS if others == others_then else 0):
-        if value == wanted:
+    """Return how many random numbers were drawn between two states. None if unknown."""
+    (value, *start_others), (end_value, *end_others) = start[7], end[7]
+    value, end_value = int(value) % _RNG_RANGE, int(end_value) % _RNG_RANGE
+    for count in range(_MAX_DRAWS if start_others == end_others else 0):
+        if value == end_value:
             return count
         value = (_RNG_FACTOR * value + 1) % _RNG_RANGE
     return None
 
 
 def _with_rng_advanced(state: _FrotzState, count: int) -> _FrotzState:
-    """Return the state as if this many random numbers had been drawn."""
+    """Return the state after this many more random numbers were drawn."""
     value, *others = state[7]
     return (*state[:7], (rng_after(int(value), count), *others), *state[8:])
 
 
 def rng_after(value: int, count: int) -> int:
-    """Return the random generator's first number after this many random numbers were drawn."""
+    """Return the first number of the random generator after this many more random numbers were drawn."""
     for _ in range(count):
         value = (_RNG_FACTOR * value + 1) % _RNG_RANGE
     return value - _RNG_RANGE if value >= _RNG_RANGE // 2 else value
 
 
-def _changed(before: Any, after: Any) -> bytes:
-    """Return the addresses in memory whose bytes differ, two bytes each, and these bytes afterwards."""
-    where = (before != after).nonzero()[0]
-    return bytes(where.astype(">u2").tobytes() + after[where].tobytes())
+def _changes(before: Any, after: Any) -> bytes:
+    """Return the addresses where the memory changed, two bytes each, followed by the new byte of each."""
+    addresses = (before != after).nonzero()[0]
+    return bytes(addresses.astype(">u2").tobytes() + after[addresses].tobytes())
 
 
 def _answer(interpreter: _LoadedStory, request: bytes) -> bytes:
@@ -275,7 +285,7 @@ def _answer(interpreter: _LoadedStory, request: bytes) -> bytes:
 
 
 def _exit_with_parent(parent: int, folder: Path) -> None:
-    """End this process when its parent has ended, even if the interpreter hangs."""
+    """Exit when the parent has exited, even if the interpreter hangs."""
     while os.getppid() == parent:
         time.sleep(_PARENT_CHECK_S)
     shutil.rmtree(folder, ignore_errors=True)
@@ -283,11 +293,11 @@ def _exit_with_parent(parent: int, folder: Path) -> None:
 
 
 def main(descriptor: str, parent: str, path: str, seed: str) -> None:
-    """Serve requests until the parent closes the socket or ends."""
+    """Serve requests until the parent closes the socket or exits."""
     folder = Path(path).parent
     channel = socket.socket(fileno=int(descriptor))
     with contextlib.suppress(EOFError, OSError):
-        # The slow part, which is not to be counted as the story's time.
+        # These imports are slow and must not count towards the time limit of the story.
         import jericho
         import numpy
 
@@ -299,7 +309,7 @@ def main(descriptor: str, parent: str, path: str, seed: str) -> None:
         while True:
             send(channel, _answer(interpreter, receive(channel)))
     shutil.rmtree(folder, ignore_errors=True)
-    os._exit(0)  # Jericho's own clean-up at interpreter exit has nothing left to save
+    os._exit(0)  # skip Jericho's cleanup
 
 
 if __name__ == "__main__":

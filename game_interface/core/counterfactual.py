@@ -1,14 +1,14 @@
-"""Separate what an action did from what would have happened without it, by playing the turn with a control command.
+"""Separate the effects of an action from independent changes, by replaying the turn with a control command.
 
-A story's memory differs after every command: the turn counter, timers, what the parser keeps of the words. None of that
-is the action's doing. A control such as `look`, played from the very same state, random generator included, changes it
-too; only the rest was done by the action. Both are followed by the same settling commands, which overwrite most of what
-a parser keeps. The remainder, and what stories keep to vary their answers, is learned once for each story, by trying
-every verb on the player object at the opening: its bookkeeping.
+Every command changes the story's memory: the turn counter, timers, the parser's copy of the words. To exclude these
+changes, a control command such as `look` is played from the same state, with the same random numbers. Only changes that
+it does not cause are effects of the action. Both are followed by settling commands, which overwrite most of the
+parser's copy. The rest of the memory that changes without an effect is called bookkeeping, for example counters that
+vary the responses. It is learned once per story, by playing commands without effect at the opening.
 
-An action that drew random numbers and did nothing is repeated with other random numbers: if one of these has an effect,
-chance decided. With a creature in sight, chance is assumed. If a control hangs or dies, the turn counts as an unnamed
-change. Attributes that a story keeps for itself, such as `visited`, are not changes.
+If an action has no effect but drew random numbers, it is replayed with other random numbers. If one of the replays has
+an effect, the result depends on chance. If a creature is visible, it is assumed to. If the interpreter fails during a
+control command, the turn counts as an unnamed change.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,38 +28,38 @@ from zorkgpt.memory.objects import AttributeChange, ObjectMove
 log = get_logger("zorkgpt.game")
 
 _NO_WORD = "qzxvj"
-"""A word that is in no story's dictionary: the parser refuses it."""
+"""A word that no story's dictionary contains, so that the parser rejects it."""
 CONTROLS = ("look", "inventory", "wait", _NO_WORD)
 _SETTLING = ("inventory", "examine me")
 _PLAYER_WORD = "me"
 _HEADER_BYTES = 64
 _FEW_RNG_ADVANCES = RNG_ADVANCES[:4]
-"""Those tried for an action without effect."""
-_MOST_FAILURES = 3
-_MOST_NAMES_HERE = 12
+"""The values that are tried for an action without effect."""
+_MAX_FAILURES = 3
+_MAX_PRESENT_NAMES = 12
 _ABSENT_NAMES_STEP = 24
-"""Only one of this many names of absent objects is tried."""
+"""One of this many names of absent objects is tried."""
 
 Changes = tuple[tuple[ObjectMove, ...], tuple[AttributeChange, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Bookkeeping:
-    """The parts of a story's memory that it keeps for itself and that a player cannot see."""
+    """The parts of a story's memory that change without a visible effect, and the control commands."""
 
     addresses: frozenset[int] = frozenset()
     answers: frozenset[int] = frozenset()
-    """Those addresses that record which of several answers was given; chance picks one."""
+    """The addresses that record which of several random responses was printed."""
     attributes: frozenset[int] = frozenset()
-    """Attributes for the story's own use, beside those that are known by name."""
+    """Attributes for the story's own use, in addition to those that are known by name."""
     own_attributes: frozenset[int] = frozenset()
     """Such attributes of the player object."""
     control_moves: Mapping[str, int | None] = field(default_factory=dict)
-    """Each control that can be played → how many moves it takes; None if unknown."""
+    """Control command that can be played → the number of moves that it takes. None if unknown."""
 
     @property
     def idle_command(self) -> str:
-        """A command that only takes a move. `wait` if no such command is known."""
+        """A command that only takes one move. Defaults to `wait`."""
         idle = (command for command in ("wait", "look", "inventory") if self.control_moves.get(command) == 1)
         return next(idle, "wait")
 
@@ -67,15 +67,13 @@ class Bookkeeping:
 # Learning the bookkeeping
 
 
-def learn_bookkeeping(
-    worker: Worker, reader: ViewReader, opening: View, language: Language, restore_opening: Callable[[], object]
-) -> Bookkeeping:
-    """Return the story's bookkeeping. The game has to be at its opening, and stays there."""
-    return _BookkeepingProbe(worker, reader, opening, restore_opening).learn(language)
+class BookkeepingProbe:
+    """Learns a story's bookkeeping by playing commands without effect at the opening.
 
-
-class _BookkeepingProbe:
-    """Plays commands without effect at the opening, and collects what differs all the same."""
+    Args:
+        worker: A worker in the opening state.
+        restore_opening: Restores the opening state after the interpreter failed.
+    """
 
     def __init__(
         self, worker: Worker, reader: ViewReader, opening: View, restore_opening: Callable[[], object]
@@ -86,24 +84,29 @@ class _BookkeepingProbe:
         self._own_attributes: set[int] = set()
 
     def learn(self, language: Language) -> Bookkeeping:
-        control_moves = {control: moves for control in CONTROLS for moves in self._control_moves(control)}
+        """Return the bookkeeping. The state does not change."""
+        control_moves: dict[str, int | None] = {}
+        for control in CONTROLS:
+            if comparison := self._compare(control, ()):
+                after = _with_bytes(self._opening, comparison.control)
+                control_moves[control] = self._reader.moves_between(self._opening, after)
         addresses: set[int] = set()
         answers: set[int] = set()
         seen_once: set[int] = set()
         for probe in _probes(language, self._opening, self._reader):
-            if self._failures >= _MOST_FAILURES:
+            if self._failures >= _MAX_FAILURES:
                 break
-            compared = self._without_effect(probe, control_moves)
-            if compared is None or addresses.issuperset(compared.differing):
+            comparison = self._without_effect(probe, control_moves)
+            if comparison is None or addresses.issuperset(comparison.differing):
                 continue
-            differing = set(compared.differing)
-            if compared.surplus_draws:
-                # Chance picked one of several answers, and the story notes which were given.
-                others = (self._without_effect(probe, control_moves, advance) for advance in RNG_ADVANCES)
-                runs = [differing, *(set(other.differing) for other in others if other)]
+            differing = set(comparison.differing)
+            if comparison.surplus_draws:
+                # The response was chosen at random, and the story records which responses were printed.
+                replays = (self._without_effect(probe, control_moves, advance) for advance in RNG_ADVANCES)
+                runs = [differing, *(set(replay.differing) for replay in replays if replay)]
                 addresses.update(*runs)
                 answers |= set[int]().union(*runs) - differing.intersection(*runs)
-            # What only one probe changes may be its effect.
+            # A change that only one probe causes may be its effect.
             addresses |= differing & seen_once
             seen_once |= differing
         attributes = frozenset(self._unnamed_attributes())
@@ -117,43 +120,38 @@ class _BookkeepingProbe:
             return self._worker.compare(control, then, action=action, rng_advance=rng_advance)
         except WorkerFailure as failure:
             self._failures += 1
-            log.warning("a probe was given up", extra={"probe": action, "failure": str(failure)})
+            log.warning("interpreter replaced", extra={"probe": action, "failure": str(failure)})
             self._restore_opening()
             return None
-
-    def _control_moves(self, control: str) -> Iterator[int | None]:
-        """Yield how many moves it takes; nothing if the interpreter does not survive it."""
-        if compared := self._compare(control, ()):
-            yield self._reader.moves_between(self._opening, _with_bytes(self._opening, compared.control))
 
     def _without_effect(
         self, probe: str, control_moves: Mapping[str, int | None], rng_advance: int = 0
     ) -> BranchComparison | None:
-        """Compare the probe with the closest control; None if it had an effect or the interpreter did not survive."""
+        """Compare a probe with the most similar control. None if it had an effect or the interpreter failed."""
         closest: BranchComparison | None = None
-        moves: int | None = None
+        moves: int | None = None  # of the probe, after the first comparison
         for control in control_moves:
-            # Known from the first comparison on.
             if moves not in (None, control_moves[control]):
                 continue
-            compared = self._compare(control, _SETTLING, probe, rng_advance)
-            if compared is None:
+            comparison = self._compare(control, _SETTLING, probe, rng_advance)
+            if comparison is None:
                 return None
-            moves = self._reader.moves_between(self._opening, _with_bytes(self._opening, compared.action))
+            acted = _with_bytes(self._opening, comparison.action)
+            moves = self._reader.moves_between(self._opening, acted)
             if moves not in (None, control_moves[control]):
                 continue
-            if self._leaves_objects_alone(compared) and (
-                closest is None or len(compared.differing) < len(closest.differing)
+            idle = _with_bytes(self._opening, comparison.control)
+            if self._only_player_attributes_differ(idle, acted) and (
+                closest is None or len(comparison.differing) < len(closest.differing)
             ):
-                closest = compared
+                closest = comparison
             if moves is not None:
                 break
         return closest
 
-    def _leaves_objects_alone(self, compared: BranchComparison) -> bool:
-        """Return whether the object tree stays as it is; the player's own attributes are then noted as bookkeeping."""
+    def _only_player_attributes_differ(self, idle: View, acted: View) -> bool:
+        """Return whether the object trees are equal except for attributes of the player, and record these."""
         player = self._reader.profile.player
-        acted, idle = (_with_bytes(self._opening, changed) for changed in (compared.action, compared.control))
         difference = changes(idle, acted)
         if difference.moved or any(number != player for number, _, _ in difference.flipped):
             return False
@@ -161,13 +159,13 @@ class _BookkeepingProbe:
         return True
 
     def _unnamed_attributes(self) -> Iterator[int]:
-        """Yield the attributes that change by entering rooms and by looking."""
+        """Yield the attributes that change when the player enters a room or looks around."""
         before, named = self._opening, set(self._reader.profile.attributes.values())
         for command in (*DIRECTIONS, "look"):
-            compared = self._compare(_NO_WORD, (), command)
-            if compared is None:
+            comparison = self._compare(_NO_WORD, (), command)
+            if comparison is None:
                 continue
-            after = _with_bytes(before, compared.action)
+            after = _with_bytes(before, comparison.action)
             rooms = {self._reader.room(before), self._reader.room(after)}
             for number, attribute, _ in changes(before, after).flipped:
                 if attribute not in named and (number in rooms or command == "look"):
@@ -175,33 +173,33 @@ class _BookkeepingProbe:
 
 
 def _probes(language: Language, opening: View, reader: ViewReader) -> Iterator[str]:
-    """Yield a command for everything that the grammar allows, with the player object for every noun."""
-    actions_done: set[int] = set()
-    syntaxes_done: set[tuple[GrammarLine, ...] | None] = set()
+    """Yield a command for each syntax of the grammar, with the player as every noun, and commands about things."""
+    tried_actions: set[int] = set()
+    tried_syntaxes: set[tuple[GrammarLine, ...] | None] = set()
     for verb in verbs(opening.machine):
         lines = language.verbs.get(verb)
-        if lines is None or lines not in syntaxes_done:
-            syntaxes_done.add(lines)
-            # If more is needed, the parser asks for it.
+        if lines is None or lines not in tried_syntaxes:
+            tried_syntaxes.add(lines)
+            # The parser asks for missing nouns.
             yield from (verb, f"{verb} {_PLAYER_WORD}")
         for line in lines or ():
-            if line.action not in actions_done:
-                actions_done.add(line.action)
+            if line.action not in tried_actions:
+                tried_actions.add(line.action)
                 yield _command(verb, line)
     now = reader.observe(opening)
-    at_hand = {item.num for item in now.at_hand}
-    at_hand |= reader.mentioned(opening, now.location.num) if now.location else set()
+    present = {item.num for item in now.at_hand}
+    present |= reader.mentioned(opening, now.location.num) if now.location else set()
     names = sorted(language.names.items())
-    here = [word for word, numbers in names if numbers & at_hand]
-    absent = [word for word, numbers in names if not numbers & at_hand]
-    yield from (f"{verb} {word}" for word in here[:_MOST_NAMES_HERE] for verb in ("take", "open", "close"))
-    yield from (f"take {word}" for word in absent[::_ABSENT_NAMES_STEP])
-    # Commands as long as they can be, for what the parser keeps of one.
+    present_names = [word for word, numbers in names if numbers & present]
+    absent_names = [word for word, numbers in names if not numbers & present]
+    yield from (f"{verb} {word}" for word in present_names[:_MAX_PRESENT_NAMES] for verb in ("take", "open", "close"))
+    yield from (f"take {word}" for word in absent_names[::_ABSENT_NAMES_STEP])
+    # Commands of the maximum length fill the parser's buffers.
     yield from (_NO_WORD * 15, f"{_NO_WORD} " * 13)
     for verb in ("take", "drop"):
         yield from (f"{verb} {_NO_WORD * 14}", f"{verb}{f' {_PLAYER_WORD}' * 14}")
         yield f"{verb} {' and '.join([_PLAYER_WORD] * 10)}"
-    # Some of them describe objects that are here, which suffices for the parser.
+    # The parser accepts an adjective alone for an object that is present.
     yield from (f"examine {adjective}" for adjective in sorted(language.adjectives))
 
 
@@ -211,7 +209,7 @@ def _command(verb: str, line: GrammarLine) -> str:
 
 
 def _with_bytes(before: View, changed: Mapping[int, int]) -> View:
-    """Return the view with these bytes of the memory changed."""
+    """Return a view of the memory with these bytes changed."""
     memory = bytearray(before.data[: before.machine.header.static])
     for address, byte in changed.items():
         memory[address] = byte
@@ -223,120 +221,126 @@ def _with_bytes(before: View, changed: Mapping[int, int]) -> View:
 
 @dataclass(frozen=True, slots=True)
 class Counterfactual:
-    """The turn that was played last, to be compared with branches in which the player did something else."""
+    """Compares the last turn with branches in which the player did something else."""
 
     before: View
     after: View
     command: str
     """The action as it was sent to the interpreter."""
     reader: ViewReader
-    known: Bookkeeping
+    bookkeeping: Bookkeeping
     worker: Worker
     """The worker that played the turn."""
 
     def mark(self, step: Transition) -> Transition:
-        """Return the transition with what came about by itself marked, and whether anything unnamed was changed.
+        """Return the transition with independent changes marked and `unnamed_change` set.
 
         Raises:
-            WorkerFailure: If the interpreter did not survive a control.
+            WorkerFailure: If the interpreter failed on a control command.
         """
-        quiet = _is_quiet(step)
-        moved, changed, unnamed = step.moved, step.changed, quiet
-        hidden = self.reader.hidden_changes(self.before, self.after)
-        # A player who was stunned before and no longer is can do now what was impossible then.
-        same_player = not any(number == self.reader.profile.player for number, *_ in hidden)
+        unchanged = not step.died and _has_same_standing(step)
+        moved, changed, unnamed = step.moved, step.changed, unchanged
         for control in self._controls(step):
-            if not quiet and not _by_the_action(moved, changed):
+            if not unchanged and not _has_effect(moved, changed):
                 break
-            compared = self.worker.compare(control, _SETTLING[-1:] if quiet else ())
-            if compared is None:
+            comparison = self.worker.compare(control, _SETTLING[-1:] if unchanged else ())
+            if comparison is None:
                 break
-            idle = _with_bytes(self.before, compared.control)
+            idle = _with_bytes(self.before, comparison.control)
             moved, changed = _marked((moved, changed), self.reader.changes_between(self.before, idle))
-            by_the_action = _by_the_action(moved, changed)
-            if not quiet or (by_the_action and self.known.control_moves[control] is not None):
+            has_effect = _has_effect(moved, changed)
+            if not unchanged or (has_effect and self.bookkeeping.control_moves[control] is not None):
                 break
-            same = same_player and self._is_same(compared, control, hidden)
-            if same and not by_the_action:
-                unnamed = self._may_be_chance(compared, control, step)
+            if not has_effect and self._is_equivalent(comparison, control, idle):
+                unnamed = self._depends_on_chance(comparison, control, step)
                 break
-        unnamed = unnamed and not _by_the_action(moved, changed)
+        unnamed = unnamed and not _has_effect(moved, changed)
         return replace(step, moved=moved, changed=changed, unnamed_change=unnamed)
 
     def _controls(self, step: Transition) -> tuple[str, ...]:
-        """Return the controls that take as many moves as the action; all if that is not known or none does."""
-        controls = tuple(self.known.control_moves)
+        """Return the controls that may take as many moves as the action. All of them if unknown or if none does."""
+        controls = tuple(self.bookkeeping.control_moves)
         if step.before.moves is None or step.after.moves is None:
             return controls
         moves = step.after.moves - step.before.moves
-        return tuple(each for each in controls if self.known.control_moves[each] in (moves, None)) or controls
+        control_moves = self.bookkeeping.control_moves
+        return tuple(control for control in controls if control_moves[control] in (moves, None)) or controls
 
-    def _is_same(self, compared: BranchComparison, control: str, hidden: frozenset[tuple[int, ...]]) -> bool:
-        """Return whether both branches end in the same state, bookkeeping left out."""
-        if self.reader.hidden_changes(self.before, _with_bytes(self.before, compared.control)) != hidden:
+    def _is_equivalent(self, comparison: BranchComparison, control: str, idle: View) -> bool:
+        """Return whether the action had the same result as the control, except for bookkeeping."""
+        hidden = self.reader.hidden_changes(self.before, self.after)
+        # A change of the player, such as no longer being stunned, can make other actions possible.
+        if any(number == self.reader.profile.player for number, *_ in hidden):
             return False
-        if not self._unexplained(compared):
+        if self.reader.hidden_changes(self.before, idle) != hidden:
+            return False
+        if not self._unexplained(comparison):
             return True
-        # All settling commands are seldom needed to overwrite what the parser keeps.
+        # All settling commands are rarely needed.
         settled = self.worker.compare(control, _SETTLING)
         return settled is not None and not self._unexplained(settled)
 
-    def _unexplained(self, compared: BranchComparison) -> set[int]:
+    def _unexplained(self, comparison: BranchComparison) -> set[int]:
         """Return the differing addresses outside the header, the object table and the bookkeeping."""
         table = self.before.machine.table
         return {
             address
-            for address in compared.differing
+            for address in comparison.differing
             if address >= _HEADER_BYTES
             and not table.start <= address < table.stop
-            and address not in self.known.addresses
+            and address not in self.bookkeeping.addresses
         }
 
-    def _may_be_chance(self, compared: BranchComparison, control: str, step: Transition) -> bool:
+    def _depends_on_chance(self, comparison: BranchComparison, control: str, step: Transition) -> bool:
         """Return whether an action without effect may have one with other random numbers."""
-        if not compared.surplus_draws or not self.known.answers.isdisjoint(compared.differing):
+        if not comparison.surplus_draws or not self.bookkeeping.answers.isdisjoint(comparison.differing):
             return False
-        # With a creature there it is likely a fight, in which the next blow may hit.
-        return bool(step.before.creatures) or any(self._has_effect(control, each) for each in _FEW_RNG_ADVANCES)
+        # With a creature, it is probably a fight, and the next blow may hit.
+        return bool(step.before.creatures) or any(
+            self._has_effect_with_rng(control, advance) for advance in _FEW_RNG_ADVANCES
+        )
 
-    def _has_effect(self, control: str, rng_advance: int) -> bool:
-        """Return whether the action has an effect once the random generator is advanced."""
-        otherwise = self.worker.compare(self.command, (), rng_advance=rng_advance)
-        if otherwise is None or self.known.addresses.issuperset(otherwise.differing):
+    def _has_effect_with_rng(self, control: str, rng_advance: int) -> bool:
+        """Return whether the action has an effect after this many random numbers are skipped."""
+        replayed = self.worker.compare(self.command, (), rng_advance=rng_advance)
+        if replayed is None or self.bookkeeping.addresses.issuperset(replayed.differing):
             return False
-        # It may also be the rest of the world that fares differently.
-        compared = self.worker.compare(
+        # Other random numbers also change the rest of the world, so compare with the control.
+        comparison = self.worker.compare(
             control, _SETTLING, action=self.command, from_last_step=True, rng_advance=rng_advance
         )
-        if compared is None or compared.surplus_draws is None:
+        if comparison is None or comparison.surplus_draws is None:
             return False
         before, reader = self.before, self.reader
-        acted, idle = _with_bytes(before, compared.action), _with_bytes(before, compared.control)
-        if reader.room(acted) != reader.room(before) or self._unexplained(compared):
+        acted, idle = _with_bytes(before, comparison.action), _with_bytes(before, comparison.control)
+        if reader.room(acted) != reader.room(before) or self._unexplained(comparison):
             return True
-        return _by_the_action(*_marked(reader.changes_between(before, acted), reader.changes_between(before, idle)))
+        return _has_effect(*_marked(reader.changes_between(before, acted), reader.changes_between(before, idle)))
 
 
-def _is_quiet(step: Transition) -> bool:
-    """Return whether room, vehicle, score and inventory are as before."""
+def _has_same_standing(step: Transition) -> bool:
+    """Return whether room, vehicle, score and inventory are unchanged."""
     before, after = step.before, step.after
-    return not step.died and (before.location, before.vehicle, before.score, before.inventory) == (
+    return (before.location, before.vehicle, before.score, before.inventory) == (
         (after.location, after.vehicle, after.score, after.inventory)
     )
 
 
-def _by_the_action(moved: tuple[ObjectMove, ...], changed: tuple[AttributeChange, ...]) -> bool:
+def _has_effect(moved: tuple[ObjectMove, ...], changed: tuple[AttributeChange, ...]) -> bool:
     return not (all(move.by_itself for move in moved) and all(change.by_itself for change in changed))
 
 
-def _marked(after_action: Changes, after_control: Changes) -> Changes:
-    """Return what the action's branch changed; what the control's branch changed too came about by itself."""
-    moved, changed = after_action
-    moved_anyway = {_move_key(move) for move in after_control[0]}
-    changed_anyway = {_change_key(change) for change in after_control[1]}
+def _marked(action_changes: Changes, control_changes: Changes) -> Changes:
+    """Return the changes by the action. Those that the control causes too are marked as independent."""
+    moved, changed = action_changes
+    independent_moves = {_move_key(move) for move in control_changes[0]}
+    independent_changes = {_change_key(change) for change in control_changes[1]}
     return (
-        tuple(replace(each, by_itself=each.by_itself or _move_key(each) in moved_anyway) for each in moved),
-        tuple(replace(each, by_itself=each.by_itself or _change_key(each) in changed_anyway) for each in changed),
+        tuple(replace(move, by_itself=move.by_itself or _move_key(move) in independent_moves) for move in moved),
+        tuple(
+            replace(change, by_itself=change.by_itself or _change_key(change) in independent_changes)
+            for change in changed
+        ),
     )
 
 
@@ -348,30 +352,23 @@ def _change_key(change: AttributeChange) -> tuple[int, str, bool]:
     return change.number, change.attribute, change.value
 
 
-_SHOWN_BY = {"open": "open", "close": "open", "shut": "open", "lock": "locked", "unlock": "locked"}
-"""Verb → the attribute that shows whether it was done."""
-_HANDLING = frozenset({"take", "get", "drop", "put", "insert", "give"})
-"""Verbs that move a thing."""
+_ATTRIBUTE_OF = {"open": "open", "close": "open", "shut": "open", "lock": "locked", "unlock": "locked"}
+"""Verb → the attribute that it changes."""
+_MOVING_VERBS = frozenset({"take", "get", "drop", "put", "insert", "give"})
 _STATES = frozenset({*STATES, "worn", "light"})
 
 
 def fell_short(step: Transition, profile: Profile) -> bool:
-    """Return whether nothing changed that the verb can mean; False where the story does not show that."""
+    """Return `Transition.fell_short`. False if unknown."""
     verb, *_ = [*step.action.lower().split(), ""]
-    if verb in _HANDLING:
-        shown = step.after.inventory is not None
+    if verb in _MOVING_VERBS:
+        is_known = step.after.inventory is not None
     else:
-        shown = _SHOWN_BY.get(verb, "") in profile.attributes
-    return shown and not _changed_the_world(step)
-
-
-def _changed_the_world(step: Transition) -> bool:
-    before, after = step.before, step.after
-    return (
+        is_known = _ATTRIBUTE_OF.get(verb, "") in profile.attributes
+    return is_known and not (
         step.died
         or step.finished
         or any(not move.by_itself for move in step.moved)
         or any(change.attribute in _STATES and not change.by_itself for change in step.changed)
-        or (before.location, before.vehicle, before.score, before.inventory)
-        != (after.location, after.vehicle, after.score, after.inventory)
+        or not _has_same_standing(step)
     )

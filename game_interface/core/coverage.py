@@ -1,4 +1,4 @@
-"""What is known about a story, and the effects of what is not, in words for users."""
+"""The known and unknown facts about a story, and the effects of unknown ones, in words for users."""
 
 import re
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from game_interface.models import Observation
 
 _DIRECTION = re.compile(r"\(\w+_obj\)")
 CONSEQUENCES = {
-    "player": "what is carried, and what an action changed, is only known from the text",
+    "player": "carried things and the effects of actions are known only from the text",
     "location": "there are no memories of places, no map and no check of commands; "
     "moves are tried again after the first actions",
-    "score": "no action is known to have scored, unless the text says so",
-    "end": "the episode may go on after the game is over, to its last turn",
-    "light": "darkness is only known from the text",
+    "score": "changes of the score are known only from the text",
+    "end": "the episode may continue to its last turn after the game is over",
+    "light": "darkness is known only from the text",
 }
-"""What follows where a subject of `StoryFact` is not known."""
+"""Subject of a `StoryFact` → the effects if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,38 +27,38 @@ class StoryFact:
     subject: str
     """player, location, score, end, names or light."""
     known: str | None
-    """How it is known, or its current value; None if unknown."""
+    """The source or the current value. None if unknown."""
     consequence: str = ""
-    """What follows if it is not known."""
+    """The effects if it is unknown."""
 
 
 def story_facts(
-    profile: Profile, view: View, now: Observation, *, by_table: bool, sees_questions: bool, sees_headings: bool
+    profile: Profile, view: View, now: Observation, *, supported: bool, sees_questions: bool, sees_headings: bool
 ) -> tuple[StoryFact, ...]:
-    """Return what is known of a story at its opening.
+    """Return the facts about a story at its opening.
 
     Args:
-        by_table: Jericho has a table for this story.
-        sees_questions: It is known where the story reads commands, and so when it asks something instead.
-        sees_headings: `look` was seen to print the name of a room, which it does not in the dark.
+        supported: Whether Jericho supports the game.
+        sees_questions: Whether questions can be distinguished from commands.
+        sees_headings: Whether a response to `look` had the name of the room as a heading.
     """
     location, player = now.location, profile.player
     score = "from the story's memory" if profile.score_global is not None else "from Jericho's table"
-    known = {
+    facts = {
         "player": f"object {player}" if player else None,
         "location": location.name if location else None,
         "score": None if now.score is None else score,
-        "end": _end(profile, by_table, sees_questions),
+        "end": _end(profile, supported, sees_questions),
         "names": _names(profile, view),
         "light": _light(profile, sees_headings),
     }
-    return tuple(StoryFact(each, told, CONSEQUENCES.get(each, "")) for each, told in known.items())
+    return tuple(StoryFact(subject, known, CONSEQUENCES.get(subject, "")) for subject, known in facts.items())
 
 
-def _end(profile: Profile, by_table: bool, sees_questions: bool) -> str | None:
+def _end(profile: Profile, supported: bool, sees_questions: bool) -> str | None:
     if profile.deadflag_global is not None:
         return "from the story's flag"
-    if by_table:
+    if supported:
         return "from Jericho's table"
     return "from its final question" if sees_questions else None
 
@@ -70,9 +70,11 @@ def _light(profile: Profile, sees_headings: bool) -> str | None:
 
 
 def _names(profile: Profile, view: View) -> str:
-    numbers = (each for each in range(1, view.machine.object_count + 1) if each != profile.player and view.parent(each))
-    # Inform's library has an object for each direction.
-    shown = [is_shown(view.name(each)) for each in numbers if not _DIRECTION.fullmatch(view.name(each))]
+    shown: list[bool] = []
+    for number in range(1, view.machine.object_count + 1):
+        # Inform's library has an object for each direction.
+        if number != profile.player and view.parent(number) and not _DIRECTION.fullmatch(view.name(number)):
+            shown.append(is_shown(view.name(number)))
     if all(shown):
         return "from the story"
     return f"from the story for {sum(shown)} of {len(shown)} things, otherwise from its dictionary or a heading"

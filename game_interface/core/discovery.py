@@ -1,7 +1,7 @@
-"""Discover the profile of an unknown story by trying moves on a saved state and watching what changes.
+"""Discover the profile of an unknown story by trying moves from a saved state.
 
-The object whose parent changes with every move is the player; the nearest ancestor that both ends of every move share
-is the parent of all rooms; a global that always holds the room is the location. Whatever is in doubt stays None.
+The object whose parent changes with every move is the player. The nearest common ancestor of both ends of every move is
+the parent of all rooms. A global that always contains the room is the location. Uncertain values stay None.
 """
 
 from collections import Counter
@@ -22,35 +22,35 @@ _GLOBALS = 240
 
 @dataclass(frozen=True, slots=True)
 class SavedState:
-    """An interpreter state to return to, with a view of its memory."""
+    """An interpreter state with a view of its memory."""
 
     state: bytes
     view: View
 
 
 TryCommand = Callable[[SavedState, str], SavedState | None]
-"""Plays a command from a saved state; None if the interpreter did not survive it."""
+"""Plays a command from a saved state. Returns None if the interpreter fails."""
 
 
 @dataclass(frozen=True, slots=True)
-class _DirectionTest:
-    """The memory before and after one direction was tried."""
+class _MoveTrial:
+    """The memory before and after a direction was tried."""
 
     before: View
     after: View
 
 
 def with_table(profile: Profile, player: int, max_score: int) -> Profile:
-    """Return the profile completed from Jericho's table of games, where 0 stands for not known."""
+    """Return the profile completed from Jericho's table of games, where 0 means unknown."""
     return replace(profile, player=profile.player or player or None, max_score=profile.max_score or max_score or None)
 
 
 def discover(profile: Profile, header: Header, opening: SavedState, try_command: TryCommand) -> Profile:
-    """Return the profile completed by trying moves; what it holds already is kept."""
+    """Return the profile completed by trying moves. Values that are already known are not changed."""
     trials = [trial for trial in _trials(opening, try_command) if changes(trial.before, trial.after).moved]
     player = profile.player
     if player is None or not any(trial.before.parent(player) != trial.after.parent(player) for trial in trials):
-        # One that was taken for the player by its name, and that no move moves, gives way to one that moves.
+        # A player that was only guessed by its name is replaced by an object that moves.
         player = _player(profile, trials) or player
     if player is None and not trials and header.compiler:
         return _by_name(profile, opening.view)
@@ -66,131 +66,135 @@ def discover(profile: Profile, header: Header, opening: SavedState, try_command:
 
 
 def is_complete(profile: Profile) -> bool:
-    """Return whether moves have shown the player and its rooms, so that nothing is left to discover."""
+    """Return whether the player and the rooms' parent are known."""
     return profile.player is not None and profile.rooms_parent is not None
 
 
 def _by_name(profile: Profile, view: View) -> Profile:
-    """Return the profile with the one object of a player's usual name that is where a location of Inform's says.
+    """Return the profile with the object that has a usual name of a player and is in the location of Inform's library.
 
-    For a story that leads nowhere yet; a move that is found later decides.
+    This is only a guess, for a story where no move is possible yet.
     """
-    for base in (0, 1) if profile.location_global is None else (profile.location_global,):
-        room = view.global_value(base)
-        usual = [
+    for index in (0, 1) if profile.location_global is None else (profile.location_global,):
+        room = view.global_value(index)
+        candidates = [
             number
             for number in range(1, view.machine.object_count + 1)
             if view.name(number).lower() in _PLAYER_NAMES and room and room in view.ancestors(number)
         ]
-        if len(usual) == 1:
-            return replace(profile, player=usual[0], location_global=base)
+        if len(candidates) == 1:
+            return replace(profile, player=candidates[0], location_global=index)
     return profile
 
 
-def _trials(opening: SavedState, try_command: TryCommand) -> Iterator[_DirectionTest]:
-    """Try every direction from the opening and from where these lead, breadth first."""
-    reached, seen, tried = [opening], {opening.view.fingerprint()}, 0
-    while reached and tried < _MAX_TRIALS:
-        here = reached.pop(0)
+def _trials(opening: SavedState, try_command: TryCommand) -> Iterator[_MoveTrial]:
+    """Try every direction from the opening and from the states that these lead to, breadth first."""
+    pending, seen, tried = [opening], {opening.view.fingerprint()}, 0
+    while pending and tried < _MAX_TRIALS:
+        before = pending.pop(0)
         for direction in DIRECTIONS:
             tried += 1
-            there = try_command(here, direction)
-            if there is None:
+            after = try_command(before, direction)
+            if after is None:
                 continue
-            yield _DirectionTest(here.view, there.view)
-            if (look := there.view.fingerprint()) not in seen:
-                seen.add(look)
-                reached.append(there)
+            yield _MoveTrial(before.view, after.view)
+            if (fingerprint := after.view.fingerprint()) not in seen:
+                seen.add(fingerprint)
+                pending.append(after)
 
 
-def _player(profile: Profile, trials: list[_DirectionTest]) -> int | None:
+def _views(trials: list[_MoveTrial]) -> list[View]:
+    return [view for trial in trials for view in (trial.before, trial.after)]
+
+
+def _player(profile: Profile, trials: list[_MoveTrial]) -> int | None:
     moved = Counter(number for trial in trials for number, _, _ in changes(trial.before, trial.after).moved)
-    candidates = [number for number in moved if _stands_where_the_globals_say(profile, number, trials)]
+    candidates = [number for number in moved if _is_in_location(profile, number, trials)]
     if not candidates:
         return None
-    # A creature may move more often.
-    usual = [number for number in candidates if trials[0].before.name(number).lower() in _PLAYER_NAMES]
-    if len(usual) == 1:
-        return usual[0]
+    # Prefer a usual name, because a creature may move more often.
+    with_usual_name = [number for number in candidates if trials[0].before.name(number).lower() in _PLAYER_NAMES]
+    if len(with_usual_name) == 1:
+        return with_usual_name[0]
     most = max(moved[number] for number in candidates)
     best = [number for number in candidates if moved[number] == most]
     return best[0] if len(best) == 1 and most >= 3 else None
 
 
-def _stands_where_the_globals_say(profile: Profile, number: int, trials: list[_DirectionTest]) -> bool:
-    if not all(view.ancestors(number) for trial in trials for view in (trial.before, trial.after)):
-        return False
-    if profile.location_global is None:
-        return True
-    views = [view for trial in trials for view in (trial.before, trial.after)]
-    return all(view.global_value(profile.location_global) in view.ancestors(number) for view in views)
+def _is_in_location(profile: Profile, number: int, trials: list[_MoveTrial]) -> bool:
+    """Return whether an object is always in the location. If that is unknown, whether it always has a parent."""
+    index = profile.location_global
+    for view in _views(trials):
+        above = view.ancestors(number)
+        if not above or (index is not None and view.global_value(index) not in above):
+            return False
+    return True
 
 
-def _rooms_parent(walks: list[_DirectionTest], player: int) -> int:
-    """Return the nearest ancestor that both ends of every walk share; 0 if there is none."""
-    shared: set[int] | None = None
-    order: tuple[int, ...] = ()
-    for walk in walks:
-        order = walk.after.ancestors(player)
-        common = set(order) & set(walk.before.ancestors(player))
-        shared = common if shared is None else shared & common
-    return next((number for number in order if number in (shared or ())), 0)
+def _rooms_parent(walks: list[_MoveTrial], player: int) -> int:
+    """Return the nearest common ancestor of both ends of every walk. 0 if there is none."""
+    common = set(walks[0].after.ancestors(player)).intersection(*(view.ancestors(player) for view in _views(walks)))
+    return next((number for number in walks[0].after.ancestors(player) if number in common), 0)
 
 
-def _with_inform_library(profile: Profile, player: int, walks: list[_DirectionTest]) -> Profile:
+def _with_inform_library(profile: Profile, player: int, walks: list[_MoveTrial]) -> Profile:
     """Return the profile with the globals and attributes of Inform's library that the walks confirm."""
-    bases = (first for first in range(_GLOBALS - 2) if _holds_the_room(first, walks, player))
-    # Globals that a story declares before it includes the library come first. Many of them may hold the room by chance,
-    # so there the counter of moves has to confirm it.
-    base = next((first for first in bases if first < 2 or _counts_moves(first + 2, walks)), None)
-    if base is not None and profile.location_global is None:
-        profile = replace(profile, location_global=base)
-    if base is not None and _counts_moves(base + 2, walks):
-        profile = replace(profile, score_global=base + 1, moves_global=base + 2)
+    # If the story declares own globals before it includes the library, the library's globals follow these. Many of them
+    # may contain the room by chance, so the counter of moves has to confirm the location.
+    locations = (index for index in range(_GLOBALS - 2) if _contains_room(index, walks, player))
+    location = next((index for index in locations if index < 2 or _counts_moves(index + 2, walks)), None)
     opening = walks[0].before
-    flags = (
-        index + 1
-        for index in range(_GLOBALS - 1)
-        if opening.global_value(index) == player and opening.global_value(index + 1) == 0
-    )
-    if base is not None and profile.deadflag_global is None and (flag := next(flags, None)) is not None:
-        # It follows `player` directly.
-        profile = replace(profile, deadflag_global=flag, player_global=flag - 1)
-    if not profile.attributes and (first := _first_of_the_library(walks, player)) is not None:
+    if location is not None:
+        if profile.location_global is None:
+            profile = replace(profile, location_global=location)
+        if _counts_moves(location + 2, walks):
+            profile = replace(profile, score_global=location + 1, moves_global=location + 2)
+        if profile.deadflag_global is None:
+            for index in range(_GLOBALS - 1):
+                # `deadflag` directly follows `player`.
+                if opening.global_value(index) == player and opening.global_value(index + 1) == 0:
+                    profile = replace(profile, deadflag_global=index + 1, player_global=index)
+                    break
+    if not profile.attributes and (first := _first_library_attribute(walks, player)) is not None:
         profile = with_inform_names(profile, first)
     return profile
 
 
-def _counts_moves(index: int, walks: list[_DirectionTest]) -> bool:
+def _counts_moves(index: int, walks: list[_MoveTrial]) -> bool:
     return all(walk.after.global_value(index) > walk.before.global_value(index) for walk in walks)
 
 
-def _holds_the_room(index: int, walks: list[_DirectionTest], player: int) -> bool:
-    views = [view for walk in walks for view in (walk.before, walk.after)]
-    in_room = [view.global_value(index) in view.ancestors(player) for view in views]
-    elsewhere = {view.global_value(index) for view, inside in zip(views, in_room, strict=True) if not inside}
-    # In the dark it holds the object `thedark`, whatever the room.
-    return sum(in_room) >= 0.6 * len(in_room) or (any(in_room) and len(elsewhere) == 1)
+def _contains_room(index: int, walks: list[_MoveTrial], player: int) -> bool:
+    """Return whether a global contains the player's room, except in the dark, where it is the object `thedark`."""
+    rooms, others = 0, set[int]()
+    views = _views(walks)
+    for view in views:
+        value = view.global_value(index)
+        if value in view.ancestors(player):
+            rooms += 1
+        else:
+            others.add(value)
+    return rooms >= 0.6 * len(views) or (rooms > 0 and len(others) == 1)
 
 
-def _first_of_the_library(walks: list[_DirectionTest], player: int) -> int | None:
-    """Return the number of the library's first attribute; None if no attribute marks rooms as visited.
+def _first_library_attribute(walks: list[_MoveTrial], player: int) -> int | None:
+    """Return the number of the library's first attribute. None if no attribute marks rooms as visited.
 
-    Attributes that a story declares before it includes the library come first.
+    If the story declares own attributes before it includes the library, the library's attributes follow these.
     """
     opening = walks[0].before
     reached = {_room(walk.after, player) for walk in walks} - {_room(opening, player)}
     for first in range(8 * opening.machine.attribute_bytes - max(INFORM_ATTRIBUTES.values())):
         visited = INFORM_ATTRIBUTES["visited"] + first
-        marked = all(
-            any(view.attribute(room, visited) for view in (walk.before, walk.after) if (room := _room(view, player)))
-            for walk in walks
+        is_marked = all(
+            any(view.attribute(_room(view, player), visited) for view in (walk.before, walk.after)) for walk in walks
         )
-        if marked and (not first or not any(opening.attribute(room, visited) for room in reached if room)):
+        if is_marked and (not first or not any(opening.attribute(room, visited) for room in reached)):
             return first
     return None
 
 
-def _room(view: View, player: int) -> int | None:
+def _room(view: View, player: int) -> int:
+    """Return the outermost ancestor of the player. 0 if none."""
     above = view.ancestors(player)
-    return above[-1] if above else None
+    return above[-1] if above else 0

@@ -1,7 +1,7 @@
-"""Complete what is known about a story by playing on saved states: its profile and its bookkeeping."""
+"""Complete a story's profile and learn its bookkeeping, by playing from saved states."""
 
 from game_interface.core import discovery
-from game_interface.core.counterfactual import Bookkeeping, learn_bookkeeping
+from game_interface.core.counterfactual import Bookkeeping, BookkeepingProbe
 from game_interface.core.interpreter import Interpreter
 from game_interface.core.observe import ViewReader
 from game_interface.core.profile import Profile
@@ -15,9 +15,9 @@ from zorkgpt.log import get_logger
 log = get_logger("zorkgpt.game")
 
 _EXPLORED_AGAIN_AT = frozenset({1, 2, 4, 8, 16, 32, 64, 128})
-"""Numbers of actions after which moves are tried again in a story with unknown rooms."""
+"""Numbers of actions after which moves are tried again if the profile is incomplete."""
 _bookkeeping: dict[str, Bookkeeping] = {}
-"""Story's sha256 → its bookkeeping, learned once for all games in this process."""
+"""Story's sha256 → bookkeeping, shared by all games in this process."""
 
 
 class StoryExplorer:
@@ -29,10 +29,10 @@ class StoryExplorer:
         self._machine, self._language, self._prompts = machine, language, prompts
         self._worker, self._interpreter = worker, interpreter
         self._actions_unexplored = 0
-        """Actions played since the opening while the player's place was not fully known."""
+        """The number of actions that were played with an incomplete profile."""
 
     def first_command(self, opening: InterpreterState) -> InterpreterState:
-        """Go to the first state in which the story reads a command, and learn where it reads commands."""
+        """Return the first state in which the story reads a command, and learn where it reads commands."""
         try:
             ready = self._prompts.past_questions(self._worker, opening)
         except WorkerFailure:
@@ -41,10 +41,7 @@ class StoryExplorer:
         return ready
 
     def profile(self, known: Profile, opening: InterpreterState) -> Profile:
-        """Return the completed profile, first from Jericho's table, then by trying moves.
-
-        The worker is left in another state.
-        """
+        """Return the profile completed from Jericho's table and by trying moves. Changes the worker's state."""
         if known.player is not None:
             return known
         table = discovery.with_table(known, self._worker.player_object, self._worker.max_score)
@@ -53,9 +50,9 @@ class StoryExplorer:
         return profile
 
     def profile_after_action(self, known: Profile, here: InterpreterState) -> Profile:
-        """Return the profile completed by moves from a later state, if those from the opening revealed too little.
+        """Return the profile completed by trying moves from the current state, if it is incomplete.
 
-        They are tried less and less often. The game is unchanged.
+        Moves are tried less and less often. The game is unchanged.
         """
         if discovery.is_complete(known):
             return known
@@ -78,14 +75,13 @@ class StoryExplorer:
         if sha256 not in _bookkeeping:
             opening = self.first_command(self._interpreter.restart())
             view = self._machine.view(opening.memory)
-            _bookkeeping[sha256] = learn_bookkeeping(
-                self._worker, reader, view, self._language, lambda: self._interpreter.load(opening.state)
-            )
+            probe = BookkeepingProbe(self._worker, reader, view, lambda: self._interpreter.load(opening.state))
+            _bookkeeping[sha256] = probe.learn(self._language)
             self._interpreter.load(here.state)
         return _bookkeeping[sha256]
 
     def _explored(self, known: Profile, here: InterpreterState) -> Profile:
-        """Return the profile completed by trying moves. The worker is left in another state."""
+        """Return the profile completed by trying moves. Changes the worker's state."""
         start = discovery.SavedState(here.state, self._machine.view(here.memory))
         return discovery.discover(known, self._machine.header, start, self._try)
 
@@ -93,10 +89,10 @@ class StoryExplorer:
         """Play a command from a saved state. Return None if the interpreter fails."""
         try:
             self._worker.load(start.state)
-            tried = self._worker.step(spelled_walk(command, self._language).encode("ascii"))
+            after = self._worker.step(spelled_walk(command, self._language).encode("ascii"))
         except WorkerFailure:
             return None
-        return discovery.SavedState(tried.state, self._machine.view(tried.memory))
+        return discovery.SavedState(after.state, self._machine.view(after.memory))
 
 
 def _log_explored(profile: Profile) -> None:

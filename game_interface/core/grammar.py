@@ -1,8 +1,8 @@
 """Read a story's dictionary and grammar: the words that its parser knows, and the syntax of its verbs.
 
-Two layouts of the grammar are known: Infocom's, with eight bytes a line, and Inform's second one (Technical Manual,
-section 8.6). Both keep a table of addresses, one for each verb, at the start of static memory; the last verb has number
-255 minus the count. A table that does not match a layout in every byte is rejected, and its grammar is unknown.
+Two grammar formats are supported: Infocom's, with eight bytes per line, and Inform's version 2 (Technical Manual,
+section 8.6). In both, static memory starts with a table of addresses, one per verb. The verbs are numbered from 255
+downwards. If a table does not match its format exactly, the grammar is unknown.
 """
 
 from collections import Counter, defaultdict
@@ -17,7 +17,7 @@ from game_interface.models import GrammarLine, GrammarToken, ImpliedObject, Lang
 _VERB, _ADJECTIVE, _DIRECTION, _BUZZWORD = 0x40, 0x20, 0x10, 0x04
 _INFORM_VERB, _INFORM_META = 0x01, 0x02
 _PREPOSITION = 0x08  # in both
-# Infocom: the two low bits say to which part of speech the first of the two values belongs.
+# Infocom: the two low bits are the part of speech that the first of two values belongs to.
 _PREPOSITION_FIRST, _VERB_FIRST = 0, 1
 _INFORM_NAME_PROPERTY = 1
 
@@ -33,19 +33,18 @@ _INFORM_ELEMENTARY = {
     5: TokenKind.NOUN,
     6: TokenKind.PERSON,
 }
-_MOST_LINES, _MOST_TOKENS = 120, 32
+_MAX_LINES, _MAX_TOKENS = 120, 32
 
 Syntax = dict[int, tuple[GrammarLine, ...]]
 """Verb number → its grammar lines."""
 
 
 def read_language(machine: ZMachine) -> Language:
-    """Return what the story file says of its parser; the story is not run."""
+    """Return the dictionary and grammar in the story file, without running the story."""
     inform = bool(machine.header.compiler)
     try:
         syntax = _inform_syntax(machine) if inform else _infocom_syntax(machine)
-    except (IndexError, ValueError):
-        # It runs out of the file.
+    except (IndexError, ValueError):  # an address outside the file
         syntax = {}
     entries = [entry for entry in machine.dictionary if entry.text]
 
@@ -68,7 +67,7 @@ def read_language(machine: ZMachine) -> Language:
         directions=frozenset() if inform else flagged(_DIRECTION),
         prepositions=flagged(_PREPOSITION),
         buzzwords=frozenset() if inform else flagged(_BUZZWORD),
-        # Inform's parser may take any text as a topic; Infocom's looks up every word first.
+        # Inform's parser accepts any text as a topic. Infocom's looks up all words first.
         rejects_unknown_words=not inform,
         infers_omitted=inform,
     )
@@ -79,57 +78,52 @@ def read_language(machine: ZMachine) -> Language:
 
 def verbs(machine: ZMachine) -> tuple[str, ...]:
     """Return the verbs, without the meta verbs that `clean_command` refuses."""
-    is_verb = _is_inform_verb if machine.header.compiler else _is_infocom_verb
+    if machine.header.compiler:
+        mask, expected = _INFORM_VERB | _INFORM_META, _INFORM_VERB
+    else:
+        mask, expected = _VERB, _VERB
     return tuple(
         entry.text
         for entry in machine.dictionary
-        if is_verb(entry.flags[0]) and entry.text[:1].isalpha() and not is_meta(entry.text)
+        if entry.flags[0] & mask == expected and entry.text[:1].isalpha() and not is_meta(entry.text)
     )
 
 
-def _is_inform_verb(flags: int) -> bool:
-    return bool(flags & _INFORM_VERB) and not flags & _INFORM_META
-
-
-def _is_infocom_verb(flags: int) -> bool:
-    return bool(flags & _VERB)
-
-
 def word_addresses(machine: ZMachine) -> dict[int, str]:
-    """Return address → word, for every entry of the dictionary."""
+    """Return address → word for the dictionary."""
     story, start = machine.story, machine.header.dictionary
     at = start + 1 + story[start]
     return {at + 3 + index * story[at]: entry.text for index, entry in enumerate(machine.dictionary)}
 
 
 def words_by_object(machine: ZMachine) -> dict[int, tuple[str, ...]]:
-    """Return object → the words that name it, in the story's order."""
+    """Return object → the words that name it, in the order of the story."""
     words, opening = word_addresses(machine), machine.view(b"")
     key = _INFORM_NAME_PROPERTY if machine.header.compiler else _name_property(opening, words)
-    listed = {number: opening.properties(number).get(key, b"") for number in range(1, machine.object_count + 1)}
-    return {
-        number: tuple(words[address] for address in property_words(value) if address in words)
-        for number, value in listed.items()
-    }
+    names: dict[int, tuple[str, ...]] = {}
+    for number in range(1, machine.object_count + 1):
+        addresses = property_words(opening.properties(number).get(key, b""))
+        names[number] = tuple(words[address] for address in addresses if address in words)
+    return names
 
 
 def _object_names(machine: ZMachine) -> dict[str, frozenset[int]]:
-    found: dict[str, set[int]] = defaultdict(set)
+    names: dict[str, set[int]] = defaultdict(set)
     for number, words in words_by_object(machine).items():
         for word in words:
-            found[word].add(number)
-    return {word: frozenset(numbers) for word, numbers in found.items()}
+            names[word].add(number)
+    return {word: frozenset(numbers) for word, numbers in names.items()}
 
 
 def _name_property(opening: View, words: dict[int, str]) -> int:
-    """Return the property that holds only dictionary addresses, in most objects that have it; 0 if there is none."""
-    fitting: Counter[int] = Counter()
+    """Return the most frequent property that contains only dictionary addresses. 0 if there is none."""
+    counts: Counter[int] = Counter()
     for number in range(1, opening.machine.object_count + 1):
         for key, value in opening.properties(number).items():
             only_words = len(value) % 2 == 0 and all(address in words for address in property_words(value))
-            # One exception outweighs any agreement: the property holds something else.
-            fitting[key] += 1 if only_words else -opening.machine.object_count
-    key, count = max(fitting.items(), key=lambda item: item[1], default=(0, 0))
+            # A single other value rules the property out.
+            counts[key] += 1 if only_words else -opening.machine.object_count
+    key, count = max(counts.items(), key=lambda item: item[1], default=(0, 0))
     return key if count > 0 else 0
 
 
@@ -142,9 +136,9 @@ def property_words(value: bytes) -> list[int]:
 
 
 def _grammar_addresses(machine: ZMachine) -> list[int]:
-    """Return where each verb's lines begin; [] if this is no grammar table.
+    """Return the address of each verb's lines. [] if there is no grammar table.
 
-    The first verb's lines begin where the table of addresses ends.
+    The lines follow the table of addresses.
     """
     story, table = machine.story, machine.header.static
     end = word_at(story, table)
@@ -165,7 +159,7 @@ def _infocom_syntax(machine: ZMachine) -> Syntax:
     story, by_verb = machine.story, _grammar_addresses(machine)
     addresses = sorted(set(by_verb))
     for address, following in pairwise(addresses):
-        # There may be one byte of padding between two verbs.
+        # One byte of padding is allowed between two verbs.
         if following - (address + 1 + story[address] * _INFOCOM_LINE_BYTES) not in (0, 1):
             return {}
     prepositions = _infocom_prepositions(machine)
@@ -174,11 +168,11 @@ def _infocom_syntax(machine: ZMachine) -> Syntax:
 
 
 def _infocom_prepositions(machine: ZMachine) -> dict[int, frozenset[str]]:
-    found: dict[int, set[str]] = defaultdict(set)
+    prepositions: dict[int, set[str]] = defaultdict(set)
     for entry in machine.dictionary:
         if entry.flags[0] & _PREPOSITION:
-            found[_infocom_value(entry.flags, _PREPOSITION_FIRST)].add(entry.text)
-    return {number: frozenset(words) for number, words in found.items()}
+            prepositions[_infocom_value(entry.flags, _PREPOSITION_FIRST)].add(entry.text)
+    return {number: frozenset(words) for number, words in prepositions.items()}
 
 
 def _infocom_lines(story: bytes, address: int, prepositions: dict[int, frozenset[str]]) -> Iterator[GrammarLine]:
@@ -227,18 +221,18 @@ def _infocom_kind(options: int) -> TokenKind:
 
 def _inform_syntax(machine: ZMachine) -> Syntax:
     words = word_addresses(machine)
-    found: Syntax = {}
+    syntax: Syntax = {}
     for index, address in enumerate(_grammar_addresses(machine)):
         lines = _inform_lines(machine.story, address, words)
         if lines is None:
             return {}
-        found[255 - index] = lines
-    return found
+        syntax[255 - index] = lines
+    return syntax
 
 
 def _inform_lines(story: bytes, address: int, words: dict[int, str]) -> tuple[GrammarLine, ...] | None:
     lines, at = [], address + 1
-    if story[address] > _MOST_LINES:
+    if story[address] > _MAX_LINES:
         return None
     for _ in range(story[address]):
         action, at = word_at(story, at) & 0x3FF, at + 2
@@ -246,7 +240,7 @@ def _inform_lines(story: bytes, address: int, words: dict[int, str]) -> tuple[Gr
         while story[at] != _INFORM_END_OF_LINE:
             kind, value, at = story[at], word_at(story, at + 1), at + 3
             token = _inform_token(kind & 15, value, words)
-            if token is None or len(tokens) > _MOST_TOKENS:
+            if token is None or len(tokens) > _MAX_TOKENS:
                 return None
             is_alternative = kind & 0x10  # "in" / "into"
             if is_alternative and tokens and tokens[-1].kind == token.kind == TokenKind.WORD:

@@ -1,4 +1,4 @@
-"""The interpreter of a story, replaced if its process has died."""
+"""The interpreter of a story, which is restarted if its process has died."""
 
 from collections.abc import Callable
 from functools import partial
@@ -10,7 +10,7 @@ from zorkgpt.extras import require
 
 
 class Interpreter:
-    """Starts a story or returns to a state of it, in a new process if necessary.
+    """Starts a story or restores one of its states, in a new process if necessary.
 
     Args:
         story: The path of the story file.
@@ -20,13 +20,13 @@ class Interpreter:
         self._story, self._worker = story, worker
 
     def restart(self) -> InterpreterState:
-        """Return the first state of the story.
+        """Restart the story and return its first state.
 
         Raises:
             InterpreterError: If the story can't be started.
         """
         try:
-            return _retried(self._worker.reset)
+            return _with_retry(self._worker.reset)
         except WorkerFailure as failure:
             require("game")
             raise InterpreterError(
@@ -34,21 +34,21 @@ class Interpreter:
             ) from failure
 
     def load(self, state: bytes) -> InterpreterState:
-        """Return to a state.
+        """Restore a state.
 
         Raises:
             InterpreterError: If the interpreter can't be restarted.
         """
         try:
-            return _retried(partial(self._worker.load, state))
+            return _with_retry(partial(self._worker.load, state))
         except WorkerFailure as failure:
             raise InterpreterError(
                 f"The interpreter for {self._story} can't be restarted: {failure}. Start the episode again."
             ) from failure
 
 
-def _retried(request: Callable[[], InterpreterState]) -> InterpreterState:
-    """Send a request to the worker, and again if its process had died: the second call starts a new one."""
+def _with_retry(request: Callable[[], InterpreterState]) -> InterpreterState:
+    """Send a request to the worker. If the process fails, try once more in a new one."""
     try:
         return request()
     except WorkerFailure:

@@ -1,4 +1,4 @@
-"""A `Game` for Z-machine stories, which Jericho plays in a worker process."""
+"""A `Game` for Z-machine stories, played by Jericho in a worker process."""
 
 import weakref
 from collections import defaultdict
@@ -38,34 +38,35 @@ log = get_logger("zorkgpt.game")
 
 TIME_LIMIT_S = 5.0
 """Maximum time of a command. Normal commands take less than a millisecond."""
-_MOST_ANSWERS = 20
+_MAX_ANSWERS = 20
 """Maximum number of answers in a row. After that, the game is returned to commands."""
 LARGEST_SEED = 2**31 - 1
-_GOING_ON = Ending(died=False, finished=False, victory=False)
+_NO_ENDING = Ending(died=False, finished=False, victory=False)
 
 _prompts: defaultdict[str, Prompts] = defaultdict(Prompts)
-"""Story's sha256 → the points at which it reads commands, for all games in this process."""
+"""Story's sha256 → the places that read input, shared by all games in this process."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Present:
-    """The current state of the game in all its forms."""
+class _CurrentState:
+    """The current state of the game."""
 
     snapshot: InterpreterState
     view: View
+    complete: Observation
+    """The observation with things that the player does not know about."""
     observation: Observation
+    """The observation, limited to revealed things."""
     text: str
     revealed: frozenset[int]
-    """The things that the text has named at the player's place, carried things, and their holders."""
-    told: Observation
-    """The observation, limited to revealed things."""
+    """See `ViewReader.revealed`."""
     ending: Ending
 
 
 class JerichoInterface:
-    """A game of a story, played in its own process.
+    """A game of a story, played in a separate process.
 
-    The game starts with `reset` or with the first call that needs it. An interpreter that hangs or dies is replaced.
+    The game starts with `reset` or with the first call that needs it. If the interpreter hangs or dies, it is replaced.
     The game then returns to the state before the command, and `Transition.fault` has the reason.
 
     Args:
@@ -77,7 +78,7 @@ class JerichoInterface:
 
     Raises:
         StoryError: If the story can't be found or played.
-        ConfigurationError: If the seed or the time limit is out of its range.
+        ConfigurationError: If the seed or the time limit is out of range.
     """
 
     def __init__(
@@ -98,12 +99,12 @@ class JerichoInterface:
         self._reader = ViewReader(self.story.profile, Names(self._machine), Light())
         self._worker = Worker(self.story.data, seed=seed, time_limit_s=time_limit_s)
         self._interpreter = Interpreter(self.story.path, self._worker)
-        self._state: _Present | None = None
+        self._state: _CurrentState | None = None
         """None before the game starts."""
-        self._scene: tuple[_Present, Scene | None] | None = None
-        """The last scene, and its state."""
-        self._things: tuple[_Present, tuple[ThingState, ...]] | None = None
-        """The last things, and their state."""
+        self._scene: tuple[_CurrentState, Scene | None] | None = None
+        """A cached scene and its state."""
+        self._things: tuple[_CurrentState, tuple[ThingState, ...]] | None = None
+        """Cached things and their state."""
         self._opening_state: BranchState | None = None
         self._bookkeeping: Bookkeeping | None = None
         """None before the first command."""
@@ -153,26 +154,28 @@ class JerichoInterface:
         except CommandRefused as refusal:
             return self._without_effect(before, action, refused=str(refusal))
         bookkeeping = self._learn_bookkeeping(before)
-        if before.observation.question is None:
-            self._recent.add(before.snapshot.state, before.observation.location_id, before.observation.moves)
-        else:
+        is_answer = before.complete.question is not None
+        if is_answer:
             self._recent.skip()
+        else:
+            self._recent.add(before.snapshot.state, before.complete.location_id, before.complete.moves)
         try:
             step, after = self._played(before, action, command)
         except WorkerFailure as failure:
             return self._recover(before, action, failure)
+        asks = after.complete.question is not None
         # While the story asks a question, no control command (such as `wait`) can be played for comparison.
-        if before.observation.question is not None:
-            step = replace(step, before=before.told, after=after.told)
-            endless = after.observation.question is not None and self._recent.skipped >= _MOST_ANSWERS
-            return self._out_of_question(step, before, after) if endless and not step.finished else step
-        if not (step.finished or after.observation.question is not None):
+        if is_answer:
+            step = replace(step, before=before.observation, after=after.observation)
+            endless = asks and not step.finished and self._recent.skipped >= _MAX_ANSWERS
+            return self._end_question(step, before, after) if endless else step
+        if not step.finished and not asks:
             step = self._mark_independent_changes(step, before, after, command, bookkeeping)
             step = replace(step, fell_short=fell_short(step, self._reader.profile))
         loss = self._loss(step, after, command, idle=bookkeeping.idle_command)
-        return replace(step, before=before.told, after=after.told, loss=loss)
+        return replace(step, before=before.observation, after=after.observation, loss=loss)
 
-    def _checked(self, before: _Present, action: str) -> str:
+    def _checked(self, before: _CurrentState, action: str) -> str:
         """Return the input for an action.
 
         Raises:
@@ -184,22 +187,23 @@ class JerichoInterface:
             return clean_key(action)
         return clean_command(action, several=self._several, language=self.language)
 
-    def _played(self, before: _Present, action: str, command: str) -> tuple[Transition, _Present]:
+    def _played(self, before: _CurrentState, action: str, command: str) -> tuple[Transition, _CurrentState]:
         """Play a command. Return the transition, with complete observations, and the new state.
 
         Raises:
             WorkerFailure: If the interpreter fails.
         """
-        snapshot = self._step(before, self._typed(before, command))
+        typed = command if reads_key(before.snapshot) else spelled_walk(command, self.language)
+        snapshot = self._step(before, typed.encode("ascii"))
         self._use_profile(self._explorer.profile_after_action(self._reader.profile, snapshot))
         after = self._state = self._read(snapshot, before.revealed)
-        at_hand = {item.num for now in (before.observation, after.observation) for item in now.at_hand}
+        at_hand = {item.num for now in (before.complete, after.complete) for item in now.at_hand}
         moved, changed = self._reader.changes_between(before.view, after.view, at_hand)
         step = Transition(
-            before=before.observation,
+            before=before.complete,
             action=action,
             response=after.text,
-            after=after.observation,
+            after=after.complete,
             moved=moved,
             changed=changed,
             died=after.ending.died,
@@ -208,32 +212,29 @@ class JerichoInterface:
         )
         return step, after
 
-    def _out_of_question(self, step: Transition, before: _Present, now: _Present) -> Transition:
+    def _end_question(self, step: Transition, before: _CurrentState, now: _CurrentState) -> Transition:
         """End an endless question by its way back, or else by restoring the state before it."""
-        question, snapshot = now.observation.question, now.snapshot
-        way = question.way_back if question else ()
-        asked = f"The game had asked for {_MOST_ANSWERS} turns."
-        if way:
+        question, snapshot = now.complete.question, now.snapshot
+        way_back = question.way_back if question else ()
+        reason = f"The game had asked for {_MAX_ANSWERS} turns."
+        if way_back:
             try:
-                for answer in way:
+                for answer in way_back:
                     snapshot = self._worker.step(as_typed(snapshot, answer.encode("ascii")))
             except WorkerFailure as failure:
                 return self._recover(before, step.action, failure)
-            put_back = f"{asked} It reads commands again after: {', '.join(way)}."
+            put_back = f"{reason} It reads commands again after: {', '.join(way_back)}."
         elif self._recent.here:
             snapshot = self._interpreter.load(self._recent.here[-1].state)
-            put_back = f"{asked} It was returned to the state before the question."
+            put_back = f"{reason} It was returned to the state before the question."
         else:
             return step
         after = self._state = self._read(snapshot, now.revealed)
-        response = "\n\n".join(filter(None, (step.response, after.text if way else "", put_back)))
-        return replace(step, after=after.told, response=response, put_back=put_back)
+        response = "\n\n".join(filter(None, (step.response, after.text if way_back else "", put_back)))
+        return replace(step, after=after.observation, response=response, put_back=put_back)
 
-    def _typed(self, before: _Present, command: str) -> bytes:
-        return (command if reads_key(before.snapshot) else spelled_walk(command, self.language)).encode("ascii")
-
-    def _step(self, before: _Present, command: bytes) -> InterpreterState:
-        """Play a command. If the story then reads input at a new point, find out which kind of input.
+    def _step(self, before: _CurrentState, command: bytes) -> InterpreterState:
+        """Play a command. If the story then reads input at a new place, find out whether it reads a command there.
 
         Raises:
             WorkerFailure: If the interpreter fails.
@@ -247,19 +248,19 @@ class JerichoInterface:
         return self._worker.step(typed)
 
     def _look_around(self, snapshot: InterpreterState, view: View) -> None:
-        """Learn the name of the place and whether it is dark, with `look` if necessary. The game is unchanged."""
+        """Learn the name of the room and whether it is dark, with `look` if necessary. The game is unchanged."""
         reader = self._reader
         room = reader.room(view)
         if room is None or snapshot.halted or not self._prompts.is_usual(snapshot):
             return
-        state, name = reader.room_state(view, room), reader.names.shown(view, room)
-        # The printed text may precede a lamp going out.
+        state = reader.room_state(view, room)
+        # The text of the last response is not enough: a lamp may have gone out after it was printed.
         if reader.light.is_dark(state) is None:
-            described = self._peeked(snapshot, b"look")
-            reader.light.record_description(state, name, described, left_its_room=reader.left_its_room(view))
+            text, name = self._peeked(snapshot, b"look"), reader.names.shown(view, room)
+            reader.light.record_description(state, name, text, left_its_room=reader.left_its_room(view))
             on_foot = view.parent(reader.profile.player or 0) in (0, room)
-            if described and on_foot and not reader.light.is_dark(state) and reader.names.lacks(view, room):
-                reader.names.record_description(room, described)
+            if text and on_foot and not reader.light.is_dark(state) and reader.names.lacks(view, room):
+                reader.names.record_description(room, text)
 
     def _peeked(self, snapshot: InterpreterState, command: bytes) -> str:
         """Return the text that a command would print here. "" if the interpreter fails."""
@@ -272,9 +273,9 @@ class JerichoInterface:
         return self._snapshots.text(printed)
 
     def _mark_independent_changes(
-        self, step: Transition, before: _Present, after: _Present, command: str, known: Bookkeeping
+        self, step: Transition, before: _CurrentState, after: _CurrentState, command: str, bookkeeping: Bookkeeping
     ) -> Transition:
-        turn = Counterfactual(before.view, after.view, command, self._reader, known, self._worker)
+        turn = Counterfactual(before.view, after.view, command, self._reader, bookkeeping, self._worker)
         try:
             return turn.mark(step)
         except WorkerFailure as failure:
@@ -282,8 +283,8 @@ class JerichoInterface:
             self._interpreter.load(after.snapshot.state)
             return replace(step, unnamed_change=True)
 
-    def _loss(self, step: Transition, after: _Present, command: str, *, idle: str) -> Loss | None:
-        """Return the loss of a turn with its cause. None if there is no loss. The game is unchanged."""
+    def _loss(self, step: Transition, after: _CurrentState, command: str, *, idle: str) -> Loss | None:
+        """Return the loss on a turn with its cause. None if there is no loss. The game is unchanged."""
         detected = LossDetector(self._reader, self._named_things).detect(step, after.view, command)
         if detected is None:
             return None
@@ -304,35 +305,35 @@ class JerichoInterface:
             self.language, {number: opening.name(number) for number in range(1, self._machine.object_count + 1)}
         )
 
-    def _learn_bookkeeping(self, here: _Present) -> Bookkeeping:
+    def _learn_bookkeeping(self, here: _CurrentState) -> Bookkeeping:
         """Return the story's bookkeeping, which is learned before the first command. The game is unchanged."""
         if self._bookkeeping is None:
-            known = self._explorer.bookkeeping(self.story.sha256, self._reader, here.snapshot)
-            self._reader = replace(self._reader, bookkeeping=known.attributes, own_bookkeeping=known.own_attributes)
-            self._bookkeeping = known
+            learned = self._explorer.bookkeeping(self.story.sha256, self._reader, here.snapshot)
+            self._reader = replace(self._reader, bookkeeping=learned.attributes, own_bookkeeping=learned.own_attributes)
+            self._bookkeeping = learned
         return self._bookkeeping
 
     def _without_effect(
-        self, now: _Present, action: str, *, refused: str | None = None, fault: str | None = None
+        self, now: _CurrentState, action: str, *, refused: str | None = None, fault: str | None = None
     ) -> Transition:
         """Return to this state, and return the transition of a command that changed nothing."""
         self._state = replace(now, ending=replace(now.ending, died=False))
         return Transition(
-            before=now.told,
+            before=now.observation,
             action=action,
             response=refused or fault or "",
-            after=now.told,
+            after=now.observation,
             finished=now.ending.finished,
             victory=now.ending.victory,
             refused=refused,
             fault=fault,
         )
 
-    def _recover(self, before: _Present, action: str, failure: WorkerFailure) -> Transition:
+    def _recover(self, before: _CurrentState, action: str, failure: WorkerFailure) -> Transition:
         """Return to the state before the command in a new interpreter.
 
         Raises:
-            InterpreterError: If that failed too.
+            InterpreterError: If that fails too.
         """
         log.warning("interpreter replaced", extra={"action": str(action)[:80], "failure": str(failure)})
         self._interpreter.load(before.snapshot.state)
@@ -344,10 +345,10 @@ class JerichoInterface:
 
     def observe(self) -> Observation:
         """Return the current room, revealed things and score."""
-        return self._current().told
+        return self._current().observation
 
     def get_object_attributes(self, obj: Item | Location | int) -> dict[str, bool]:
-        """Return every attribute of known meaning by name. Empty if none is known for this story."""
+        """Return the object's attributes of known meaning, by name."""
         number = obj if isinstance(obj, int) else obj.num
         return self._reader.profile.named_attributes(self._current().view, number)
 
@@ -374,8 +375,8 @@ class JerichoInterface:
         return story_facts(
             self._reader.profile,
             now.view,
-            now.observation,
-            by_table=self._worker.supported,
+            now.complete,
+            supported=self._worker.supported,
             sees_questions=self._prompts.is_known,
             sees_headings=self._reader.light.prints_headings,
         )
@@ -384,22 +385,22 @@ class JerichoInterface:
 
     @cached_property
     def language(self) -> Language:
-        """The dictionary and grammar of the story's parser, and the names of things."""
+        """The dictionary and grammar of the story's parser."""
         return grammar.read_language(self._machine)
 
     def scene(self) -> Scene | None:
         """Return the objects that a command can refer to now. None if unknown."""
         now = self._current()
         if self._scene is None or self._scene[0] is not now:
-            self._scene = now, self._scenes.scene(now.view, now.observation)
+            self._scene = now, self._scenes.scene(now.view, now.complete)
         return self._scene[1]
 
     def things(self) -> tuple[ThingState, ...]:
         """Return the revealed things here and the carried things, with their holders and states."""
         now = self._current()
         if self._things is None or self._things[0] is not now:
-            found = self._scenes.things(now.view, now.observation, self.scene())
-            self._things = now, tuple(thing for thing in found if thing.number in now.revealed)
+            things = self._scenes.things(now.view, now.complete, self.scene())
+            self._things = now, tuple(thing for thing in things if thing.number in now.revealed)
         return self._things[1]
 
     def all_objects(self) -> tuple[PlacedObject, ...]:
@@ -427,7 +428,7 @@ class JerichoInterface:
         self._current()
         game = SavedGame.unpacked(saved, self.story.sha256)
         now = self._read(self._interpreter.load(game.state), game.revealed)
-        self._state = replace(now, ending=replace(_GOING_ON, finished=game.finished))
+        self._state = replace(now, ending=replace(_NO_ENDING, finished=game.finished))
         self._recent = game.recent
 
     # The interpreter
@@ -436,11 +437,11 @@ class JerichoInterface:
         if self._closed:
             raise GameClosed(f"The game of {self.story.path.name} is closed. Open a new JerichoInterface.")
 
-    def _current(self) -> _Present:
+    def _current(self) -> _CurrentState:
         self._check_open()
         return self._state or self._begin()
 
-    def _begin(self) -> _Present:
+    def _begin(self) -> _CurrentState:
         snapshot = self._interpreter.restart()
         if self._state is None:
             opening = self._explorer.first_command(snapshot)
@@ -449,12 +450,12 @@ class JerichoInterface:
                 log.warning("location unknown: no memories of places and no map until a move reveals it")
             snapshot = self._interpreter.restart()
         self._recent = RecentStates()
-        state = self._state = replace(self._read(snapshot, frozenset()), ending=_GOING_ON)
+        state = self._state = replace(self._read(snapshot, frozenset()), ending=_NO_ENDING)
         self._opening_state = self._snapshots.branch_state(snapshot)
         return state
 
-    def _read(self, snapshot: InterpreterState, revealed: frozenset[int]) -> _Present:
-        """Return the state with its text.
+    def _read(self, snapshot: InterpreterState, revealed: frozenset[int]) -> _CurrentState:
+        """Return the state of the game in a snapshot.
 
         Args:
             revealed: The things that were revealed before.
@@ -462,27 +463,27 @@ class JerichoInterface:
         view = self._machine.view(snapshot.memory)
         self._follow_player(view)
         self._look_around(snapshot, view)
-        observation, text = self._snapshots.observe(snapshot, view), self._snapshots.text(snapshot.text)
-        if self._prompts.is_question(snapshot):
-            observation = replace(observation, question=self._question(snapshot, view, text))
-        # Played from a loaded state, some commands are answered behind a second prompt.
+        snapshots = self._snapshots
+        complete, text = snapshots.observe(snapshot, view), snapshots.text(snapshot.text)
+        question = self._question(snapshot, view, text) if self._prompts.is_question(snapshot) else None
+        if question is not None:
+            complete = replace(complete, question=question)
+        # After a state was loaded, some responses start with a second prompt.
         text = text.strip().removeprefix(">").lstrip()
-        revealed = self._reader.revealed(view, observation, revealed, self._named_things.in_text(text))
-        question = observation.question
-        ending = self._snapshots.ending(snapshot, view, text, asks=question is not None)
+        revealed = self._reader.revealed(view, complete, revealed, self._named_things.in_text(text))
+        ending = snapshots.ending(snapshot, view, text, asks=question is not None)
         if question is not None and question.final:
             ending = replace(ending, finished=True)
-        told = as_revealed(observation, revealed)
-        return _Present(snapshot, view, observation, text, revealed, told, ending)
+        return _CurrentState(snapshot, view, complete, as_revealed(complete, revealed), text, revealed, ending)
 
     def _question(self, snapshot: InterpreterState, view: View, text: str) -> Question:
-        """Return the question of the story. The game is unchanged."""
+        """Return the story's question. The game is unchanged."""
         if not self._snapshots.ending(snapshot, view, text, asks=True).finished:
             try:
                 question = self._prompts.question(self._worker, snapshot, text)
                 return replace(question, final=self._is_final(snapshot))
             except WorkerFailure as failure:
-                log.warning("no way out of a question found", extra={"failure": str(failure)})
+                log.warning("interpreter replaced", extra={"question": printed_question(text), "failure": str(failure)})
             finally:
                 self._interpreter.load(snapshot.state)
         return Question(mode_of(snapshot), printed_question(text))
@@ -490,7 +491,7 @@ class JerichoInterface:
     def _is_final(self, snapshot: InterpreterState) -> bool:
         """Return whether `yes` restarts the story, or `yes` and `no` both stop it. Changes the worker's state."""
         opening, now = self._opening_state, self._snapshots.branch_state(snapshot)
-        if opening is None or reads_key(snapshot) or now.as_at(opening):
+        if opening is None or reads_key(snapshot) or now.same_situation(opening):
             return False
 
         def after(answer: bytes) -> InterpreterState:
@@ -498,10 +499,10 @@ class JerichoInterface:
             return self._worker.step(answer)
 
         yes = after(b"yes")
-        return after(b"no").halted if yes.halted else self._snapshots.branch_state(yes).as_at(opening)
+        return after(b"no").halted if yes.halted else self._snapshots.branch_state(yes).same_situation(opening)
 
     def _follow_player(self, view: View) -> None:
-        """Update the player object, which changes in some stories."""
+        """Update the player object, which changes during some stories."""
         profile = self._reader.profile
         if profile.player_global is None:
             return

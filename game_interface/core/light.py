@@ -1,7 +1,7 @@
-"""Detect darkness by what `look` prints on a saved state.
+"""Detect darkness from the response to `look`, played from a saved state.
 
-In the light, `look` prints the name of the room as a heading; in the dark it prints something else. The answer is kept
-for each state of a room and its contents, so that a lamp that goes out is noticed.
+In the light, the response has the name of the room as a heading. In the dark, it does not. The result is stored for
+each state of a room and its contents, so that it changes when a lamp goes out.
 """
 
 from dataclasses import dataclass, field
@@ -12,32 +12,33 @@ from game_interface.core.names import heading_in
 from game_interface.core.zmachine import View
 
 RoomState: TypeAlias = tuple[int, frozenset[tuple[frozenset[int], ...]]]
-"""A room, and what kinds of things are in it: the attributes of each, after those of all that holds it."""
-_MOST_OBJECTS = 200
+"""A room and the kinds of objects in it. The kind of an object is its attributes, preceded by those of its holders."""
+_MAX_OBJECTS = 200
 
 
 @dataclass(slots=True)
 class Light:
-    """The known darkness of the rooms of one story."""
+    """The known darkness of the rooms of a story."""
 
     prints_headings: bool = False
-    """Whether a room was described under its own name."""
+    """Whether a response to `look` had the name of the room as a heading."""
     _dark: dict[RoomState, bool] = field(default_factory=dict)
     _dark_headings: set[str] = field(default_factory=set)
     _other_headings: dict[str, int] = field(default_factory=dict)
-    """Headings that do not name the room that they were printed in → that room."""
+    """Heading that is not the name of its room → the first room where it was printed."""
 
     def is_dark(self, state: RoomState) -> bool | None:
-        """Return whether it is dark in this state of a room; None if it was not seen."""
+        """Return whether a room in this state is dark. None if unknown."""
         return self._dark.get(state)
 
     def record_description(self, state: RoomState, name: str, text: str, *, left_its_room: bool) -> None:
-        """Process the answer to `look` in this state of a room; "" if there is none.
+        """Record the darkness of a room in this state.
 
         Args:
-            name: Of the room, as players see it; "" if that is not known.
-            left_its_room: The story keeps another place than the room in its variable for the location, as Inform's
-                library does in the dark.
+            name: The name of the room as players see it. "" if unknown.
+            text: The response to `look`. "" if there is none.
+            left_its_room: Whether the location global contains another place than the room. Inform's library does this
+                in the dark.
         """
         heading, room = heading_in(text), state[0]
         if name and _shares_a_word(heading, name):
@@ -48,7 +49,7 @@ class Light:
         elif not heading:
             dark = self.prints_headings or left_its_room
         elif name:
-            # A room may be printed under another name than its object has, but no two rooms under the same wrong one.
+            # The heading may differ from the name of the object, but two such rooms don't have the same heading.
             dark = left_its_room or self._other_headings.setdefault(heading, room) != room
         else:
             dark = left_its_room or heading in self._dark_headings
@@ -59,20 +60,20 @@ class Light:
 
 @lru_cache(maxsize=4)
 def state_of(view: View, room: int, ignored: frozenset[int]) -> RoomState:
-    """Return what determines the light in a room.
+    """Return the state of a room that determines whether it is dark.
 
     Args:
-        ignored: Attributes that the story keeps for itself.
+        ignored: Attributes for the story's own use.
     """
     kinds: set[tuple[frozenset[int], ...]] = set()
-    left: list[tuple[int, tuple[frozenset[int], ...]]] = [(room, ())]
-    for _ in range(_MOST_OBJECTS):
-        if not left:
+    pending: list[tuple[int, tuple[frozenset[int], ...]]] = [(room, ())]
+    for _ in range(_MAX_OBJECTS):
+        if not pending:
             break
-        number, holders = left.pop()
+        number, holders = pending.pop()
         kind = (*holders, view.attributes(number) - ignored)
         kinds.add(kind)
-        left += ((held, kind) for held in view.children(number))
+        pending += ((child, kind) for child in view.children(number))
     return room, frozenset(kinds)
 
 

@@ -1,4 +1,4 @@
-"""Detect what the player lost in a turn: life, points or things."""
+"""Detect the player's losses on a turn: life, points or things."""
 
 from dataclasses import dataclass
 
@@ -18,24 +18,24 @@ class DetectedLoss:
     loss: Loss
     """The loss without a cause."""
     lost: frozenset[int]
-    """The object numbers of the things that were lost."""
+    """The object numbers of the lost things."""
     creature: Item | None
-    """The creature that the response names, or that holds what was lost."""
+    """The creature that holds a lost thing, or that the response names."""
     holds_it: bool
-    """The creature holds what was lost."""
+    """Whether the creature holds a lost thing."""
     is_ahead: bool
-    """The creature was not where the player was: the command has led to it, or it has come."""
+    """Whether the creature was not visible before the turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class LossDetector:
-    """Detects losses in the turns of one story."""
+    """Detects losses in a story's turns."""
 
     reader: ViewReader
     named: NamedThings
 
     def detect(self, step: Transition, after: View, command: str) -> DetectedLoss | None:
-        """Return the loss of a turn; None if there is none.
+        """Return the loss on a turn. None if there is none.
 
         Args:
             after: The story's memory after the turn.
@@ -62,7 +62,7 @@ class LossDetector:
         )
 
     def _things_lost(self, step: Transition, after: View, command: str) -> tuple[Item, ...]:
-        """Return the things that the player held directly and that are gone, unless the command names them."""
+        """Return the directly held things that are now out of reach, except those that the command names."""
         if not step.before.inventory or step.after.location is None or step.died or step.finished:
             return ()
         named = self.named.in_text(command)
@@ -71,7 +71,7 @@ class LossDetector:
         )
 
     def _is_out_of_reach(self, view: View, number: int) -> bool:
-        """Return whether an object is neither carried nor at the player's place, or is held by a creature."""
+        """Return whether an object is neither carried nor in the player's room, or is held by a creature."""
         player, room = self.reader.profile.player, self.reader.room(view)
         for holder in view.ancestors(number):
             if holder in (player, room):
@@ -89,27 +89,27 @@ class LossDetector:
         return None
 
     def _creature_named(self, step: Transition, after: View) -> Item | None:
-        """Return the creature that the response names, the last one if there are several.
+        """Return the last creature that the response names.
 
-        The creature is at the player's place, or at the place whose heading starts the response: the player walked
-        there, and a death may have moved it elsewhere.
+        It must be visible, or in the room whose heading starts the response. The player walked to that room, but may
+        have been moved elsewhere after dying.
         """
-        there = {item.num: item for item in step.before.creatures or ()}
+        visible = {item.num: item for item in step.before.creatures or ()}
         if step.before.location == step.after.location:
-            there |= {item.num: item for item in step.after.creatures or ()}
+            visible |= {item.num: item for item in step.after.creatures or ()}
         heading = heading_in(step.response.strip().partition("\n")[0])
         for word in reversed(WORD.findall(last_words(step.response))):
             named = sorted(self.named.in_text(word))
             for number in named:
-                if number in there:
-                    return there[number]
+                if number in visible:
+                    return visible[number]
             for number in named:
-                if heading and self._is_creature_at(after, number, heading):
+                if heading and self._is_creature_in(after, number, heading):
                     return self.reader.item(after, number)
         return None
 
-    def _is_creature_at(self, view: View, number: int, heading: str) -> bool:
-        """Return whether an object is a creature, and at the place of this name."""
+    def _is_creature_in(self, view: View, number: int, heading: str) -> bool:
+        """Return whether an object is a creature in the room with this heading."""
         if number == self.reader.profile.player or not self.reader.profile.has(view, number, "animate"):
             return False
         return any(self.reader.names.shown(view, holder) == heading for holder in view.ancestors(number))

@@ -1,8 +1,8 @@
-"""The names of things and places: the story's short names, or else what it shows.
+"""The names of things and places.
 
-Stories that print a name by a routine leave the short name empty, or leave there what the author called the object in
-the source: "(maze1)", "PunchCard_1". A place is then called by the heading of its description, a thing by the words
-that a player can type for it.
+If a story prints a name with a routine, the short name in its memory may be empty or the name in the source code:
+"(maze1)", "PunchCard_1". A place then gets the heading of its description as its name, and a thing the words that a
+player can type for it.
 """
 
 import re
@@ -12,59 +12,60 @@ from game_interface.core.grammar import words_by_object
 from game_interface.core.zmachine import View, ZMachine
 
 _INTERNAL = re.compile(r"\(.*\)|.*_.*|[a-z]+\d+", re.DOTALL)
-"""How names from a source look: in brackets, with an underscore, or with a number at their end."""
-_MOST_WORDS = 2
-_LONGEST_HEADING = 60
+"""Names from source code: in brackets, with an underscore, or with a number at the end."""
+_MAX_WORDS = 2
+_MAX_HEADING = 60
 _HEADING = re.compile(r"[^\W\d_a-z].*[^\W_]\)?")
-"""Begins with a capital, and ends with a letter or a number, perhaps in brackets: "Kitchen (on the table)"."""
+"""A line that starts with a capital and ends with a letter, a number or a bracket: "Kitchen (on the table)"."""
 
 
 class Names:
-    """The names in one story, by object number. A name that was found stays."""
+    """The names of the objects of a story. A recorded heading never changes."""
 
     def __init__(self, machine: ZMachine) -> None:
         self._machine = machine
         self._headings: dict[int, str] = {}
 
     def of_thing(self, view: View, number: int) -> str:
-        """Return the short name, else the words that can be typed for the object; "" if it has neither."""
+        """Return the short name, or else the words that a player can type for the object. "" if none."""
         short = view.name(number)
-        return short if is_shown(short) else self._typed_for(number) or short
+        return short if is_shown(short) else self._typed(number) or short
 
     def of_place(self, view: View, number: int) -> str:
-        """Return the short name, else the heading under which it was described, else its number."""
+        """Return the short name, or else the heading, the words that a player can type, or the number."""
         short = view.name(number)
         if is_shown(short):
             return short
-        return self._headings.get(number) or self._typed_for(number) or short or f"place {number}"
+        return self._headings.get(number) or self._typed(number) or short or f"place {number}"
 
     def shown(self, view: View, place: int) -> str:
-        """Return the name under which players see a place; "" if that is not known."""
-        return short if is_shown(short := view.name(place)) else self._headings.get(place, "")
+        """Return the name of a place as players see it. "" if unknown."""
+        short = view.name(place)
+        return short if is_shown(short) else self._headings.get(place, "")
 
     def lacks(self, view: View, place: int) -> bool:
-        """Return whether the short name of a place says nothing, and its description was not read yet."""
+        """Return whether a place needs a heading as its name, and none was recorded."""
         return place not in self._headings and not is_shown(view.name(place))
 
     def record_description(self, place: int, text: str) -> None:
-        """Process the answer to `look` at a place."""
+        """Record the heading in the response to `look` at a place."""
         self._headings[place] = heading_in(text)
 
     @cached_property
     def _words(self) -> dict[int, tuple[str, ...]]:
         return words_by_object(self._machine)
 
-    def _typed_for(self, number: int) -> str:
-        return " ".join([word for word in self._words.get(number, ()) if word.isalpha()][:_MOST_WORDS])
+    def _typed(self, number: int) -> str:
+        return " ".join([word for word in self._words.get(number, ()) if word.isalpha()][:_MAX_WORDS])
 
 
 @lru_cache(maxsize=4096)
 def is_shown(short: str) -> bool:
-    """Return whether a short name looks like one that the story shows to players."""
+    """Return whether a short name looks like a name for players."""
     return bool(short.strip()) and not _INTERNAL.fullmatch(short.strip())
 
 
 def heading_in(text: str) -> str:
-    """Return the heading in a text: a line of its own that is no sentence; "" if there is none."""
+    """Return the first heading in a text: a short line that is not a sentence. "" if there is none."""
     lines = (line.strip() for line in text.splitlines())
-    return next((line for line in lines if len(line) <= _LONGEST_HEADING and _HEADING.fullmatch(line)), "")
+    return next((line for line in lines if len(line) <= _MAX_HEADING and _HEADING.fullmatch(line)), "")

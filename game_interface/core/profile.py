@@ -1,4 +1,4 @@
-"""What the Standard does not fix in a story: the player object, the globals for score and death, attribute meanings."""
+"""The numbers that differ between stories: the player object, the globals of location, score and death, attributes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,17 +12,17 @@ from zorkgpt.errors import StoryError, reason_of
 
 @dataclass(frozen=True, slots=True)
 class DerivedAttribute:
-    """A named attribute that is computed from the attributes that are set."""
+    """A named attribute that is computed from an object's set attributes."""
 
     any_of: frozenset[int] = frozenset()
-    """One of these has to be set; empty: no such condition."""
+    """One of these must be set, if there are any."""
     none_of: frozenset[int] = frozenset()
     """None of these may be set."""
     otherwise: "DerivedAttribute | None" = None
     """An alternative condition."""
 
     def holds(self, attributes: frozenset[int]) -> bool:
-        """Return whether an object with these attributes has the derived one."""
+        """Return whether an object with these attributes has the derived attribute."""
         if (not self.any_of or self.any_of & attributes) and not self.none_of & attributes:
             return True
         return self.otherwise is not None and self.otherwise.holds(attributes)
@@ -30,7 +30,7 @@ class DerivedAttribute:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The object, global and attribute numbers of one story. None means not known."""
+    """The object, global and attribute numbers of a story. None means unknown."""
 
     title: str | None = None
     player: int | None = None
@@ -38,37 +38,37 @@ class Profile:
     score_global: int | None = None
     moves_global: int | None = None
     deadflag_global: int | None = None
-    """Inform's `deadflag`: 0 while the game goes on, 2 when it is won, anything else when it is lost."""
+    """Inform's `deadflag`: 0 during the game, 2 after a victory, and other values after a defeat."""
     max_score: int | None = None
     player_global: int | None = None
-    """Inform's `player`, which names another object when one goes on as somebody else."""
+    """Inform's `player`. It changes if the player continues as another person."""
     rooms_parent: int | None = None
-    """The parent of every room; 0 if rooms have no parent."""
+    """The parent of every room. 0 if rooms have no parent."""
     attributes: Mapping[str, int] = field(default_factory=dict)
     """Name → attribute number."""
     derived: Mapping[str, DerivedAttribute] = field(default_factory=dict)
 
     def attribute_name(self, number: int) -> str:
-        """Return the attribute's name, or "attribute 11" if its meaning is not known."""
-        return next((name for name, known in self.attributes.items() if known == number), f"attribute {number}")
+        """Return the attribute's name, or "attribute 11" if its meaning is unknown."""
+        return next((name for name, value in self.attributes.items() if value == number), f"attribute {number}")
 
     def named_attributes(self, view: View, number: int) -> dict[str, bool]:
-        """Return every attribute of known meaning, by name; empty if none is known."""
-        is_set = view.attributes(number)
-        named = {name: known in is_set for name, known in self.attributes.items()}
-        return named | {name: rule.holds(is_set) for name, rule in self.derived.items()}
+        """Return the attributes of known meaning by name."""
+        set_attributes = view.attributes(number)
+        named = {name: attribute in set_attributes for name, attribute in self.attributes.items()}
+        return named | {name: rule.holds(set_attributes) for name, rule in self.derived.items()}
 
     def numbers_of(self, *names: str) -> frozenset[int]:
-        """Return the numbers of the named attributes, as far as they are known."""
+        """Return the known numbers of the named attributes."""
         return frozenset(self.attributes[name] for name in names if name in self.attributes)
 
     def has(self, view: View, number: int, name: str) -> bool:
-        """Return whether an object has the named attribute; False also if its number is not known."""
-        known = self.attributes.get(name)
-        return known is not None and view.attribute(number, known)
+        """Return whether an object has the named attribute. False if unknown."""
+        attribute = self.attributes.get(name)
+        return attribute is not None and view.attribute(number, attribute)
 
 
-# Inform's library up to 6/12 declares them in this order (linklpa.h).
+# The order of declaration in Inform's library up to 6/12 (linklpa.h).
 INFORM_ATTRIBUTES: Mapping[str, int] = MappingProxyType(
     {"animate": 0, "clothing": 2, "concealed": 3, "container": 4, "door": 5, "edible": 6, "enterable": 7, "light": 9}
     | {"lockable": 10, "locked": 11, "moved": 12, "on": 13, "open": 14, "openable": 15, "scenery": 17, "static": 19}
@@ -77,7 +77,7 @@ INFORM_ATTRIBUTES: Mapping[str, int] = MappingProxyType(
 
 
 def _inform_derived(attributes: Mapping[str, int]) -> Mapping[str, DerivedAttribute]:
-    """Return what can be taken. Portable: without special handling. Fixed: refused without. Others are neither."""
+    """Return the rules for things that can or can't be taken, unless a routine of the story decides."""
     fixed = frozenset(attributes[name] for name in ("animate", "scenery", "static"))
     return {
         "takeable": DerivedAttribute(none_of=fixed),
@@ -103,7 +103,7 @@ _KNOWN = {
         attributes=_ZORK1_ATTRIBUTES,
         derived={
             "openable": DerivedAttribute(any_of=frozenset({19, 23}), none_of=frozenset({10, 30})),
-            # 13 marks objects with an action routine for taking them; containers' routines only explain, except with 9.
+            # Attribute 13 means that a routine handles taking. For containers without 9, it only prints a reason.
             "portable": DerivedAttribute(any_of=frozenset({17}), none_of=frozenset({13})),
             "fixed": DerivedAttribute(
                 none_of=frozenset({13, 17}),
@@ -115,9 +115,9 @@ _KNOWN = {
 
 
 def standard_profile(header: Header) -> Profile:
-    """Return what release and serial number or the Standard tell: section 8.2 fixes three globals up to version 3."""
-    if known := _KNOWN.get((header.release, header.serial)):
-        return known
+    """Return the profile of a known story, or else the globals that section 8.2 of the Standard defines."""
+    if profile := _KNOWN.get((header.release, header.serial)):
+        return profile
     if header.version > 3:
         return Profile()
     if header.timed:
@@ -126,10 +126,10 @@ def standard_profile(header: Header) -> Profile:
 
 
 def read_profile(path: Path, story_sha256: str) -> Profile | None:
-    """Return the profile beside a bundled story; None if it was made for another build.
+    """Return the profile in a bundled story's JSON file. None if it belongs to another build.
 
     Raises:
-        StoryError: If it is not a JSON object with these keys.
+        StoryError: If the file is not a JSON object with the expected keys.
     """
     try:
         stored = saved_json(path)
@@ -151,7 +151,7 @@ def read_profile(path: Path, story_sha256: str) -> Profile | None:
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoryError(
-            f"The story's profile {path} can't be used: {reason_of(error)}. Rebuild the story or remove it."
+            f"The story's profile {path} is invalid: {reason_of(error)}. Rebuild the story or remove the profile."
         ) from error
 
 

@@ -1,16 +1,15 @@
-"""Restrict the interpreter's process to what a story needs, so that a hostile story harms only its own process.
+"""Restrict the interpreter process, so that a malicious story can harm only its own process.
 
-Blocked on Linux, on x86-64 and ARM64, for this process and all its threads:
+On Linux (x86-64 and ARM64), the following is blocked for this process and all its threads:
 
-- sockets (the one to the parent stays open), new programs, new processes, signals to other processes, and access to the
-  memory of others: by a seccomp filter, where such a call fails with EACCES;
-- all files but Python's and the system's libraries, which can be read, and the process's own folder: by Landlock, from
-  Linux 5.13 on;
-- rights by set-user-ID programs: by `no_new_privs`.
+- New sockets, programs and processes, signals to other processes, and access to their memory. A seccomp filter makes
+  these system calls fail with EACCES. The socket to the parent stays open.
+- All files, except the process's own folder, and libraries of Python and the system, which are read-only. This uses
+  Landlock (Linux 5.13 or newer).
+- Privileges of set-user-ID programs (`no_new_privs`).
 
-Limited on every system that has the limit: address space, open files, the size of a file, core dumps. There is no limit
-of processor time, because it counts from the start of a process that may play for hours: the parent ends a request
-that takes too long.
+Address space, open files, file size and core dumps are limited on every system that supports the limit. CPU time is not
+limited, because a process may play for hours. The parent kills the process if a request takes too long.
 """
 
 import contextlib
@@ -68,7 +67,7 @@ _REFUSED = {
     "unshare": (272, 97),
     "setns": (308, 268),
 }
-"""System calls and their numbers on x86-64 and on ARM64."""
+"""System call → its numbers on x86-64 and ARM64."""
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 _SET_FILTER, _ALL_THREADS = 1, 1
@@ -77,39 +76,39 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _RULESET_VERSION, _PATH_BENEATH = 1, 1
 _EXECUTE, _READ_FILE, _READ_FOLDER, _REMOVE_FOLDER = 1 << 0, 1 << 2, 1 << 3, 1 << 4
 _RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1}
-"""All rights that a version of Landlock knows; from version 3 on, those of devices are left out."""
+"""Version of Landlock → all file system rights. The device rights of newer versions are not used."""
 
 
 def restrict(folder: Path, libraries: Iterable[Path]) -> list[str]:
-    """Restrict this process, from now on and for good. Call it before the story is loaded and before threads start.
+    """Restrict this process permanently. Call this before loading the story and before starting threads.
 
     Args:
-        folder: The only folder in which files can be written. The process can remove it.
-        libraries: Folders that can be read, besides those of Python and of the system.
+        folder: The only folder where files can be written. The process can remove it.
+        libraries: Folders that can be read, in addition to those of Python and the system.
 
     Returns:
-        What this system can't do: of "no_new_privs", "seccomp" and "Landlock".
+        The protections that this system does not support: "no_new_privs", "seccomp" and "Landlock".
     """
-    for limit, most in LIMITS.items():
+    for limit, value in LIMITS.items():
         with contextlib.suppress(OSError, ValueError):
-            allowed = resource.getrlimit(limit)[1]
-            most = most if allowed == resource.RLIM_INFINITY else min(most, allowed)
-            resource.setrlimit(limit, (most, most))
+            hard_limit = resource.getrlimit(limit)[1]
+            value = value if hard_limit == resource.RLIM_INFINITY else min(value, hard_limit)
+            resource.setrlimit(limit, (value, value))
     if sys.platform != "linux":
         return ["no_new_privs", "seccomp", "Landlock"]
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         return ["no_new_privs", "seccomp", "Landlock"]
     readable = {*map(Path, (sys.prefix, sys.base_prefix, "/usr/lib", "/usr/lib64", "/lib", "/lib64")), *libraries}
-    # Landlock first: the filter could refuse its system calls on a system with other numbers.
+    # Landlock comes first, because the filter might block its system calls.
     missing = [] if _restrict_files(libc, folder, readable) else ["Landlock"]
     return missing if _filter_calls(libc) else ["seccomp", *missing]
 
 
 def _call(libc: ctypes.CDLL, number: int, *arguments: int | bytes | ctypes.Array[ctypes.c_char] | None) -> int:
-    """Return the result of a system call; -1 for an error."""
-    given = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
-    return int(libc.syscall(ctypes.c_long(number), *given))
+    """Return the result of a system call. -1 means an error."""
+    converted = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
+    return int(libc.syscall(ctypes.c_long(number), *converted))
 
 
 def _restrict_files(libc: ctypes.CDLL, folder: Path, readable: set[Path]) -> bool:
@@ -121,22 +120,23 @@ def _restrict_files(libc: ctypes.CDLL, folder: Path, readable: set[Path]) -> boo
     if rules < 0:
         return False
     allowed = dict.fromkeys(readable, _EXECUTE | _READ_FILE | _READ_FOLDER)
-    # An empty folder can be removed, so that nothing is left when the parent was killed.
+    # The process removes its own folder if the parent was killed.
     allowed |= {folder: rights, folder.parent: _REMOVE_FOLDER}
     try:
-        return all(_allow(libc, rules, path, granted) for path, granted in allowed.items() if path.is_dir()) and (
-            _call(libc, _RESTRICT_SELF, rules, 0) == 0
-        )
+        for path, granted in allowed.items():
+            if path.is_dir() and not _allow(libc, rules, path, granted):
+                return False
+        return _call(libc, _RESTRICT_SELF, rules, 0) == 0
     finally:
         os.close(rules)
 
 
 def _allow(libc: ctypes.CDLL, rules: int, path: Path, rights: int) -> bool:
-    opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
-        return _call(libc, _ADD_RULE, rules, _PATH_BENEATH, struct.pack("=Qi", rights, opened), 0) == 0
+        return _call(libc, _ADD_RULE, rules, _PATH_BENEATH, struct.pack("=Qi", rights, descriptor), 0) == 0
     finally:
-        os.close(opened)
+        os.close(descriptor)
 
 
 def _filter_calls(libc: ctypes.CDLL) -> bool:
@@ -144,34 +144,33 @@ def _filter_calls(libc: ctypes.CDLL) -> bool:
     if machine not in _MACHINES:
         return False
     _, seccomp, _ = _MACHINES[machine]
-    instructions = b"".join(struct.pack("HBBI", *each) for each in filter_program(machine))
+    instructions = b"".join(struct.pack("HBBI", *instruction) for instruction in filter_program(machine))
     code = ctypes.create_string_buffer(instructions, len(instructions))
     program = struct.pack("HP", len(instructions) // 8, ctypes.addressof(code))
     return _call(libc, seccomp, _SET_FILTER, _ALL_THREADS, program) == 0
 
 
 def filter_program(machine: str) -> list[tuple[int, int, int, int]]:
-    """Return the filter for a machine as instructions of BPF: code, jump if true, jump if false, operand."""
+    """Return the filter for a machine as BPF instructions: code, jump if true, jump if false, operand."""
     architecture, _, clone = _MACHINES[machine]
     column = list(_MACHINES).index(machine)
-    refused = [numbers[column] for numbers in _REFUSED.values()]
     refuse = (RETURN, 0, 0, _ERROR | _EACCES)
     program = [
         (_LOAD, 0, 0, 4),  # the architecture
         (_EQUAL, 1, 0, architecture),
         (RETURN, 0, 0, _KILL),
-        (_LOAD, 0, 0, 0),  # the number of the call
-        (_AT_LEAST, 0, 1, 0x40000000),  # the numbers of x32
+        (_LOAD, 0, 0, 0),  # the number of the system call
+        (_AT_LEAST, 0, 1, 0x40000000),  # x32 numbers
         refuse,
         (_EQUAL, 0, 1, _CLONE3),
         (RETURN, 0, 0, _ERROR | _ENOSYS),  # makes the C library use clone
     ]
-    for number in refused:
-        if number is not None:
+    for numbers in _REFUSED.values():
+        if (number := numbers[column]) is not None:
             program += [(_EQUAL, 0, 1, number), refuse]
     program += [
         (_EQUAL, 0, 3, clone),
-        (_LOAD, 0, 0, 16),  # its flags
+        (_LOAD, 0, 0, 16),  # the flags of clone
         (_ANY_BIT, 1, 0, _CLONE_THREAD),
         refuse,
         (RETURN, 0, 0, _ALLOW),

@@ -1,4 +1,4 @@
-"""Check and clean every command before it reaches the interpreter."""
+"""Check and clean commands before they reach the interpreter."""
 
 import re
 import unicodedata
@@ -11,7 +11,7 @@ MAX_LENGTH = 80
 """Longer commands overflow the story's input buffer (100 bytes for Infocom, 120 for Inform)."""
 
 SeveralCommands = Literal["refuse", "first"]
-"""What becomes of "open door. go north": it is refused, or only its first command is played."""
+"""Whether "open door. go north" is refused, or only its first command is played."""
 
 _PLAIN = str.maketrans(
     {"‘": "'", "’": "'", "‚": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "–": "-", "—": "-", "−": "-"}
@@ -25,11 +25,11 @@ _META = frozenset(
 )
 _META_TAIL = frozenset({"on", "off", "game", "the", "now", "please", "yes", "y"})
 _POLITE = ("please", "now", "then")
-_GOING = ("go", "walk", "run", "head")
-_SIGNIFICANT = 6  # version 3 parsers compare no more letters
+_WALKING_VERBS = ("go", "walk", "run", "head")
+_SIGNIFICANT = 6  # parsers of version 3 ignore further letters
 _META_TRUNCATED = frozenset(word[:_SIGNIFICANT] for word in _META if len(word) >= _SIGNIFICANT)
 
-# A full stop ends a command, but not in "mr. smith"; "then" always does.
+# A period separates commands, except in "mr. smith". "then" always does.
 _TITLES = ("mr", "mrs", "ms", "dr", "st", "prof", "sgt", "lt", "capt", "rev", "jr", "sr")
 _QUOTED = re.compile(r'"[^"]*"?')
 _SEPARATOR = re.compile(
@@ -38,27 +38,25 @@ _SEPARATOR = re.compile(
 
 
 def clean_command(text: str, *, several: SeveralCommands = "refuse", language: Language | None = None) -> str:
-    """Return the command as it may be sent: one line of printable ASCII, one command, at most 80 characters.
+    """Return a command that is safe to send: one command of at most 80 printable ASCII characters.
 
-    Curly quotes, dashes and accents become their plain forms; runs of blanks become one.
+    Curly quotes, dashes and letters with accents are replaced by plain ones. Whitespace is collapsed.
 
     Args:
-        several: What becomes of several commands.
-        language: The story's own grammar, which tells "save the whale" from a saved game where "save" takes a noun, and
-            a person who is addressed from a verb; None if unknown.
+        several: Whether to refuse several commands, or to return the first one.
+        language: The story's grammar. It distinguishes "save the whale" from a meta command, and an order to a person
+            ("bob, go north then wait") from several commands. None if unknown.
 
     Raises:
-        CommandRefused: If it may not be sent. The message is written for the player and says what to do instead.
+        CommandRefused: If the command is not allowed. The message tells the player what to do instead.
     """
     if not isinstance(text, str):
         raise CommandRefused(f"A command is text, not {type(text).__name__}. Send a short phrase such as: look")
-    line = _one_line(text.strip(), several)
-    plain = _ascii(line)
-    joined = " ".join(plain.split())
-    command = joined if _is_order(joined, language) else _one_command(joined, several)
+    line = " ".join(_ascii(_one_line(text.strip(), several)).split())
+    command = line if _is_order(line, language) else _one_command(line, several)
     if len(command) > MAX_LENGTH:
         raise CommandRefused(
-            f"That command has {len(command)} characters; the game reads at most {MAX_LENGTH}. Send a shorter one."
+            f"The command has {len(command)} characters; the game reads at most {MAX_LENGTH}. Send a shorter command."
         )
     if not any(character.isalnum() or character == "?" for character in command):
         raise CommandRefused("The command is empty. Send a short phrase such as: look")
@@ -67,10 +65,10 @@ def clean_command(text: str, *, several: SeveralCommands = "refuse", language: L
 
 
 def clean_key(text: str) -> str:
-    """Return what a player types where the story reads a single key: a key's name or a text whose first letter counts.
+    """Return a safe input for a story that reads a single key: the name of a key, or a text with the key first.
 
     Raises:
-        CommandRefused: If the game can't read it.
+        CommandRefused: If the input is not allowed.
     """
     if not isinstance(text, str):
         raise CommandRefused(f"A key is text, not {type(text).__name__}. Send a letter, a digit, enter or escape.")
@@ -81,7 +79,7 @@ def clean_key(text: str) -> str:
 def _one_line(text: str, several: SeveralCommands) -> str:
     lines = [line for line in re.split(r"\r\n|\r|\n", text) if line.strip()]
     if len(lines) > 1 and several == "refuse":
-        raise CommandRefused(f"That was {len(lines)} lines. Send one command a turn, on one line.")
+        raise CommandRefused(f"The command has {len(lines)} lines. Send one command per turn, on one line.")
     return lines[0] if lines else ""
 
 
@@ -96,7 +94,7 @@ def _ascii(line: str) -> str:
                 f"The game can't read the character {_named(character)}. Use plain letters, digits and punctuation."
             )
     if "\\" in plain:
-        raise CommandRefused("The game can't read a backslash. Say it in plain words.")
+        raise CommandRefused("The game can't read a backslash. Use plain words.")
     return plain
 
 
@@ -108,64 +106,61 @@ def _named(character: str) -> str:
 def _one_command(line: str, several: SeveralCommands) -> str:
     commands = _split(line)
     if len(commands) > 1 and several == "refuse":
-        raise CommandRefused(f'That was {len(commands)} commands. Send one a turn, for example only: "{commands[0]}"')
+        raise CommandRefused(
+            f'That is {len(commands)} commands. Send one command per turn, for example only: "{commands[0]}"'
+        )
     return commands[0] if commands else ""
 
 
 def _split(line: str) -> list[str]:
-    """Return the commands in a line; text in double quotes is never split."""
+    """Return the commands in a line. Text in double quotes is not split."""
     quotes = [match.span() for match in _QUOTED.finditer(line)]
-    cuts = [m.span() for m in _SEPARATOR.finditer(line) if not any(a <= m.start() < b for a, b in quotes)]
-    ends = [begin for begin, _ in cuts] + [len(line)]
-    begins = [0] + [end for _, end in cuts]
-    parts = (line[begin:end].strip(" ,") for begin, end in zip(begins, ends, strict=True))
-    return [part for part in parts if part]
+    commands, start = [], 0
+    for separator in _SEPARATOR.finditer(line):
+        if not any(begin <= separator.start() < end for begin, end in quotes):
+            commands.append(line[start : separator.start()])
+            start = separator.end()
+    commands.append(line[start:])
+    return [command for each in commands if (command := each.strip(" ,"))]
 
 
 def _is_order(line: str, language: Language | None) -> bool:
-    """Return whether it is one order of several steps to somebody: "bob, go north then take it"."""
+    """Return whether the line is an order to a person, which may have several steps: "bob, go north then take it"."""
     if language is None or not language.verbs or re.search(r"[.;\"]", line):
         return False
-    addressee, comma, order = line.lower().partition(",")
-    words = addressee.split()
-    return bool(comma and order.strip() and words) and _names_something(words, language)
-
-
-def _names_something(words: list[str], language: Language) -> bool:
-    truncated = [language.truncate(word) for word in words]
-    return truncated[0] not in language.verbs and truncated[-1] in language.names
+    addressee, _, order = line.lower().partition(",")
+    words = [language.truncate(word) for word in addressee.split()]
+    return bool(order.strip() and words) and words[0] not in language.verbs and words[-1] in language.names
 
 
 def _refuse_meta(command: str, language: Language | None) -> None:
     if command[0] in "#$":
-        raise CommandRefused(
-            f'"{command}" speaks to the story\'s debugger, not to the game. Try something in the game.'
-        )
+        raise CommandRefused(f'"{command}" is a command for the story\'s debugger. Try something in the game.')
     for part in re.split(r'[,."!?]', command.lower()):
         words = part.split()
         while words and words[0] in _POLITE:
             words = words[1:]
         if words and is_meta(words[0]) and (_META_TAIL.issuperset(words[1:]) or _takes_nothing(words[0], language)):
             raise CommandRefused(
-                f'"{command}" is not part of the game: saving, restoring, quitting and settings are taken care of. '
+                f'"{command}" is not part of the game: saving, restoring, quitting and settings are not available. '
                 "Try something in the game."
             )
 
 
 def _takes_nothing(verb: str, language: Language | None) -> bool:
-    """Return whether the story's grammar knows a verb and lets nothing follow it."""
+    """Return whether the grammar is known and allows nothing after the verb."""
     lines = language.verbs.get(language.truncate(verb)) if language else None
     return bool(lines) and not any(line.tokens for line in lines or ())
 
 
 def is_meta(word: str) -> bool:
-    """Return whether a word alone is a meta command: one to the interpreter rather than to the game."""
+    """Return whether a word is a meta command, which controls the interpreter and not the game."""
     return word in _META or word[:_SIGNIFICANT] in _META_TRUNCATED
 
 
 def spelled_walk(command: str, language: Language) -> str:
-    """Return a walk with its direction in the spelling of the dictionary. Other commands are unchanged."""
+    """Return a walk with the direction in the spelling of the dictionary. Other commands are unchanged."""
     *verb, direction = command.split(" ")
-    if len(verb) > 1 or (verb and verb[0].lower() not in _GOING):
+    if len(verb) > 1 or (verb and verb[0].lower() not in _WALKING_VERBS):
         return command
     return " ".join((*verb, spelled_direction(direction, language.knows)))

@@ -1,4 +1,4 @@
-"""The saved state of a game as bytes, with a header that finds damage."""
+"""The format of saved games, with a checksum."""
 
 import struct
 import zlib
@@ -10,22 +10,23 @@ from zorkgpt.errors import StateError
 
 _MAGIC = b"ZGPTSAV2"
 _HEADER = struct.Struct(">8s32sI?H")
-"""Magic number, the story's sha256, CRC-32 of the rest, whether the game has ended, and the number of revealed things.
+"""The magic number, the story's sha256, the CRC-32 of the rest, whether the game is over, and the number of revealed
+objects.
 
-Then come the numbers of these things, of two bytes each, the interpreter's state, and the recent states."""
+The numbers of these objects (two bytes each), the interpreter's state and the recent states follow."""
 
 
 @dataclass(frozen=True, slots=True)
 class SavedGame:
-    """Everything that is needed to continue a game."""
+    """The complete state of a game."""
 
     state: bytes
     """The interpreter's state."""
     recent: RecentStates
     revealed: frozenset[int]
-    """The numbers of the things that the text has revealed."""
+    """The objects that the text has revealed."""
     finished: bool
-    """The game had ended."""
+    """Whether the game is over."""
 
     def packed(self, story_sha256: str) -> bytes:
         """Return the saved game as bytes."""
@@ -36,17 +37,17 @@ class SavedGame:
 
     @classmethod
     def unpacked(cls, saved: bytes, story_sha256: str) -> "SavedGame":
-        """Read what `packed` returned.
+        """Read the value of `packed`.
 
         Raises:
-            StateError: If it is damaged or of another story, which would hang the interpreter.
+            StateError: If the value is damaged or belongs to another story, which would hang the interpreter.
         """
         if not isinstance(saved, bytes) or len(saved) < _HEADER.size or not saved.startswith(_MAGIC):
-            raise StateError("This is not a saved state. Pass the value that save_state() returned, unchanged.")
+            raise StateError("This is not a saved state. Pass the unchanged value of save_state().")
         _, stamp, checksum, finished, count = _HEADER.unpack_from(saved)
         if stamp.hex() != story_sha256:
             raise StateError(
-                f"The saved state is of another story (sha256 {stamp.hex()[:12]}…, not {story_sha256[:12]}…). "
+                f"The saved state belongs to another story (sha256 {stamp.hex()[:12]}…, not {story_sha256[:12]}…). "
                 "Load the story that it was saved from."
             )
         content = saved[_HEADER.size :]

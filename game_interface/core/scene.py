@@ -1,4 +1,4 @@
-"""Turn a view of the memory into what a command can refer to, and the things at hand with their states."""
+"""Turn a view of the memory into a scene, the states of things, and the objects of the world."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -13,7 +13,7 @@ from zorkgpt.memory.objects import PlacedObject, ThingState
 
 
 class SceneReader:
-    """Reads scenes of one story; what never changes is computed once."""
+    """Reads the scenes of a story. Caches what never changes."""
 
     def __init__(self, reader: ViewReader, view: View, language: Language) -> None:
         self._reader = reader
@@ -23,10 +23,10 @@ class SceneReader:
         self._added: dict[int, frozenset[int]] = {}
         """Object → the objects that its properties add to scope."""
         self._named: dict[frozenset[int], Mapping[str, bool]] = {}
-        """Attribute numbers → the attributes by name."""
+        """Numbers of the set attributes → all attributes by name."""
 
     def scene(self, view: View, now: Observation) -> Scene | None:
-        """Return what is in scope; None if the room or the player is not known."""
+        """Return the objects in scope. None if the room or the player is unknown."""
         profile, room = self._reader.profile, now.location
         if room is None or profile.player is None or now.carried is None:
             return None
@@ -52,35 +52,35 @@ class SceneReader:
         )
 
     def things(self, view: View, now: Observation, scene: Scene | None) -> tuple[ThingState, ...]:
-        """Return everything visible or carried, and the doors and the like in scope that have a state."""
-        room, player = now.location_id, self._reader.profile.player
+        """Return the visible and carried things, and the shared scenery in scope that has a state, such as doors."""
+        reader, room = self._reader, now.location_id
         carried = {item.num: item for item in now.carried or ()}
-        seen = {item.num: item for item in now.visible or ()} | carried
-        others = sorted(scene.in_scope - seen.keys() - {room, player}) if scene else ()
-        found = [self._thing(view, item, room, item.num in carried) for item in seen.values()]
+        at_hand = {item.num: item for item in now.visible or ()} | carried
+        others = sorted(scene.in_scope - at_hand.keys() - {room, reader.profile.player}) if scene else ()
+        things = [self._thing(view, item, room, item.num in carried) for item in at_hand.values()]
         for number in others:
-            if self._is_shared_scenery(view, number):
-                thing = self._thing(view, self._reader.item(view, number), room, False)
+            if reader.is_shared(view, number) and not reader.profile.has(view, number, "concealed"):
+                thing = self._thing(view, reader.item(view, number), room, False)
                 if thing.states and thing.name:
-                    found.append(replace(thing, holder_number=None, holder="", on_top=False))
-        return tuple(found)
+                    things.append(replace(thing, holder_number=None, holder="", on_top=False))
+        return tuple(things)
 
     def all_objects(self, view: View) -> tuple[PlacedObject, ...]:
-        """Return every named object, the player and what it carries left out."""
-        profile, found = self._reader.profile, []
+        """Return every named object, except the player and carried things."""
+        profile, objects = self._reader.profile, []
         for number in range(1, view.machine.object_count + 1):
             name, above = self._reader.name(view, number), view.ancestors(number)
             if not name or profile.player in (number, *above):
                 continue
             if profile.rooms_parent:
-                # What is not below the rooms' parent is out of play.
+                # Objects that are not below the rooms' parent are out of play.
                 above = above[: above.index(profile.rooms_parent)] if profile.rooms_parent in above else ()
             room = self._reader.place(view, above[-1]) if above and view.name(above[-1]) else None
             named = profile.named_attributes(view, number)
-            is_bound = named.get("scenery", False) or named.get("static", False)
-            movable = named.get("takeable", False) or (named.get("animate", False) and not is_bound)
+            is_fixed = named.get("scenery", False) or named.get("static", False)
+            movable = named.get("takeable", False) or (named.get("animate", False) and not is_fixed)
             holder = above[0] if len(above) > 1 else None
-            found.append(
+            objects.append(
                 PlacedObject(
                     number,
                     name,
@@ -91,22 +91,18 @@ class SceneReader:
                     tuple(states_of(named)),
                 )
             )
-        return tuple(found)
-
-    def _is_shared_scenery(self, view: View, number: int) -> bool:
-        """Return whether it is a child of no room, as what several rooms share is, and not concealed."""
-        return self._reader.is_shared(view, number) and not self._reader.profile.has(view, number, "concealed")
+        return tuple(objects)
 
     def _thing(self, view: View, item: Item, room: int | None, carried: bool) -> ThingState:
         profile = self._reader.profile
         named = self._named_attributes(view, item.num, view.attributes(item.num)) if profile.attributes else {}
-        held_by = item.parent if item.parent not in (0, room, profile.player) else 0
+        holder = item.parent if item.parent not in (0, room, profile.player) else 0
         return ThingState(
             item.num,
             item.name,
-            held_by or None,
-            self._reader.name(view, held_by) if held_by else "",
-            on_top=bool(held_by) and profile.has(view, held_by, "supporter"),
+            holder or None,
+            self._reader.name(view, holder) if holder else "",
+            on_top=bool(holder) and profile.has(view, holder, "supporter"),
             carried=carried,
             worn=named.get("worn", False),
             fixed=bool(named) and not named.get("takeable", False),
@@ -120,54 +116,58 @@ class SceneReader:
         return self._named[set_attributes]
 
     def _in_room_properties(self, view: View, room: int) -> tuple[set[int], frozenset[str]]:
-        """Return the objects and words in the room's properties, where Infocom lists what several rooms share."""
+        """Return the objects and words in the room's properties. Infocom lists shared scenery there."""
         properties = view.properties(room).values()
         numbers = {number for value in properties for number in value} if self._small else set()
         addresses = (address for value in properties for address in property_words(value))
         return numbers, frozenset(self._words[address] for address in addresses if address in self._words)
 
     def _added_to_scope(self, view: View, number: int) -> frozenset[int]:
-        """Return the objects in an object's properties (`add_to_scope`), where Inform lists parts of it."""
+        """Return the objects in an object's properties. Inform lists its parts there (`add_to_scope`)."""
         if self._small:
             return frozenset()
         if number not in self._added:
-            values = (property_words(value) for value in view.properties(number).values())
-            self._added[number] = frozenset(each for value in values if all(map(view.exists, value)) for each in value)
+            added: set[int] = set()
+            for value in view.properties(number).values():
+                words = property_words(value)
+                if all(map(view.exists, words)):
+                    added.update(words)
+            self._added[number] = frozenset(added)
         return self._added[number]
 
     def _within(self, view: View, top: int) -> frozenset[int]:
-        """Return everything inside at any depth, except in closed containers."""
-        profile, left = self._reader.profile, list(view.children(top))
-        found: set[int] = set()
+        """Return everything inside an object, except in closed containers."""
+        profile, pending = self._reader.profile, list(view.children(top))
+        contents: set[int] = set()
         container, shows = profile.numbers_of("container"), profile.numbers_of("open", "transparent", "supporter")
-        while left:
-            number = left.pop()
-            if number in found:
+        while pending:
+            number = pending.pop()
+            if number in contents:
                 continue
-            found.add(number)
-            if inside := view.children(number):
-                is_set = view.attributes(number)
-                shut = container & is_set and not shows & is_set
-                if not shut or profile.player in inside:
-                    left += inside
-        return frozenset(found)
+            contents.add(number)
+            if children := view.children(number):
+                attributes = view.attributes(number)
+                is_closed = container & attributes and not shows & attributes
+                if not is_closed or profile.player in children:
+                    pending += children
+        return frozenset(contents)
 
 
 def _in_every_room(reader: ViewReader, view: View, language: Language) -> frozenset[int]:
-    """Return what is in scope everywhere: the directions, and the children of nameless objects outside all rooms."""
+    """Return the objects in scope everywhere: directions, and the children of nameless objects outside all rooms."""
     rooms = reader.profile.rooms_parent
-    found = {number for way in DIRECTIONS for number in language.names.get(way, ())}
+    everywhere = {number for direction in DIRECTIONS for number in language.names.get(direction, ())}
     if not rooms:
-        return frozenset(found)
+        return frozenset(everywhere)
     named = {number for numbers in language.names.values() for number in numbers}
     for number in range(1, view.machine.object_count + 1):
         if view.parent(number) == 0 and number != rooms and number not in named:
-            found.update(view.children(number))
-    return frozenset(found)
+            everywhere.update(view.children(number))
+    return frozenset(everywhere)
 
 
 def states_of(named: Mapping[str, bool]) -> Iterator[str]:
-    """Yield the states of a thing that can be in more than one, as far as its attributes tell."""
+    """Yield the states of a thing with these attributes, such as open or locked."""
     if named.get("openable") or (named.get("door") and "openable" not in named):
         yield STATES["open"][named.get("open", False)].value
     if named.get("lockable"):

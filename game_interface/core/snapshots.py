@@ -1,4 +1,4 @@
-"""Turn a state of the interpreter into text, observation and ending, for the game and for branches."""
+"""Turn an interpreter state into a text, an observation and an ending, for the game and for branches."""
 
 from dataclasses import dataclass
 
@@ -14,29 +14,29 @@ from game_interface.models import Language, Observation
 
 @dataclass(frozen=True, slots=True)
 class SnapshotReader:
-    """Interprets the states of one story's interpreter."""
+    """Interprets the interpreter states of a story."""
 
     machine: ZMachine
     reader: ViewReader
     prompts: Prompts
-    by_table: bool
-    """Jericho knows the story: its states have score and moves, and its texts no status line."""
+    supported: bool
+    """Whether Jericho supports the game. The states then have score and moves, and the text has no status line."""
 
     def text(self, printed: str) -> str:
         """Return a printed text without the status line."""
-        return printed if self.by_table else without_status_line(printed, self.machine.header.version)
+        return printed if self.supported else without_status_line(printed, self.machine.header.version)
 
     def observe(self, snapshot: InterpreterState, view: View) -> Observation:
         """Return the observation of a state, without the story's question."""
-        if self.by_table:
+        if self.supported:
             return self.reader.observe(view, score=snapshot.score, moves=snapshot.moves)
         return self.reader.observe(view)
 
     def ending(self, snapshot: InterpreterState, view: View, text: str, *, asks: bool) -> Ending:
-        """Return whether the state is the end of a life or of the game.
+        """Return whether the player died and whether the game is over.
 
         Args:
-            asks: The story asks a question.
+            asks: Whether the story asks a question.
         """
         return read_ending(
             text,
@@ -65,17 +65,17 @@ class SnapshotReader:
 
 @dataclass(frozen=True, slots=True)
 class WorkerBranches:
-    """Plays branches in the worker of a game."""
+    """Plays branches in a game's worker."""
 
     worker: Worker
     snapshots: SnapshotReader
     language: Language
 
     def load(self, state: bytes) -> BranchState:
-        """Return to a state."""
+        """Restore a state."""
         return self.snapshots.branch_state(self.worker.load(state))
 
     def play(self, command: str) -> BranchState:
-        """Play a command from the current state."""
+        """Play a command from the current state of the branch."""
         typed = spelled_walk(command, self.language).encode("ascii")
         return self.snapshots.branch_state(self.worker.step(typed))

@@ -1,22 +1,22 @@
-"""What only the printed text shows: the status line and the end of the game."""
+"""Read a story's printed text: its status line, endings and sentences."""
 
 import re
 from dataclasses import dataclass
 
 from game_interface.core.names import heading_in
 
-# Jericho keeps the status line in the text of stories that it does not know: before the text up to version 3, after it
-# (behind the prompt) from version 4 on.
+# For unsupported games, Jericho's text includes the status line: before the text up to version 3, and after the prompt
+# from version 4 on.
 _STATUS_BEFORE = re.compile(
     r"\A\s*(?:>\s*)?[^\n]*?\s{2,}(?:(?:Score|Time)\s*:[^\n]*|-?\d+/\d+\s*)(?:\n|\Z)", re.IGNORECASE
 )
 _STATUS_AFTER = re.compile(r"(?:\A|\n)\s*>(?:\s*|\s{8,}.*)\Z", re.DOTALL)
-_PROMPT_BEFORE = re.compile(r"\A\s*>[ \t]*(?=\n|\Z)")  # printed after the last text, sent with this one
+_PROMPT_BEFORE = re.compile(r"\A\s*>[ \t]*(?=\n|\Z)")  # the prompt after the previous response
 
 _STARRED = re.compile(r"\*{3,}")
 _REMARK = re.compile(r"\[[^\]]*\]")
 _SENTENCE = re.compile(r"[^.!?]+(?:[.!?]+[\"'”’)]*|$)")
-_MOST_LAST_WORDS = 300
+_MAX_LAST_WORDS = 300  # characters
 _FEW_WORDS = 6
 
 _STARS = r"\*{3,}\s*"
@@ -33,7 +33,7 @@ _FINAL_SCORE = re.compile(
 
 
 def without_status_line(text: str, version: int) -> str:
-    """Return the text of a story that Jericho does not know, without status line and prompt."""
+    """Return the text of an unsupported story without the status line and the prompt."""
     stripped = _STATUS_BEFORE.sub("", text) if version <= 3 else _STATUS_AFTER.sub("", text)
     return _PROMPT_BEFORE.sub("", stripped)
 
@@ -43,7 +43,7 @@ class Ending:
     """Whether a turn ended a life or the game."""
 
     died: bool
-    """The player died on this turn; some games go on."""
+    """The player died on this turn. Some games continue."""
     finished: bool
     """The game is over."""
     victory: bool
@@ -62,11 +62,11 @@ def read_ending(
 
     Args:
         text: What the game printed.
-        deadflag: Inform's variable of that name; None if unknown. 0 does not prove that the game goes on.
-        over: Jericho's flag for a death, only set for games that it knows.
-        won: Jericho's flag for a victory, as above.
-        halted: The emulator has stopped.
-        asks: The story awaits an answer instead of a command; None if unknown. A text alone is no final question.
+        deadflag: Inform's `deadflag`. None if unknown. With 0, the game may still be over.
+        over: Jericho's flag for a death, which is set only for supported games.
+        won: Jericho's flag for a victory, likewise.
+        halted: Whether the emulator has stopped.
+        asks: Whether the story asks a question instead of reading a command. None if unknown.
     """
     says_died = bool(_DIED.search(text))
     asks_finally = asks is not False and bool(_FINAL_QUESTION.search(text))
@@ -75,50 +75,50 @@ def read_ending(
     says_won = bool(_WON.search(text)) and (deadflag is None or asks is not False)
     victory = won or says_won
     died = (over or says_died) and not victory
-    # A game that resurrects the player does not print the final score.
+    # Games that resurrect the player don't print a final score.
     scored = deadflag is None and died and bool(_FINAL_SCORE.search(text))
     return Ending(died, victory or halted or asks_finally or scored, victory)
 
 
 def last_words(text: str) -> str:
-    """Return the last sentences of a response that tell what happened, in one line of a few hundred characters.
+    """Return the last sentences of a response, in one line of a few hundred characters.
 
-    That is the last paragraph before the lines that stories print after a death, or the last two if it is very short.
-    The heading of a place is no part of it.
+    They are from the last paragraph, or from the last two if it is very short. Headings and the lines that stories
+    print after a death are left out.
     """
     story = _STARRED.split(text, maxsplit=1)[0].strip()
     first, _, rest = story.partition("\n")
     if heading_in(first) and rest.strip():
         story = rest
     for ending in (_FINAL_SCORE, _FINAL_QUESTION):
-        if found := ending.search(story):
-            story = story[: story.rfind("\n", 0, found.start()) + 1]
+        if match := ending.search(story):
+            story = story[: story.rfind("\n", 0, match.start()) + 1]
     paragraphs = [" ".join(each.split()) for each in re.split(r"\n\s*\n", _REMARK.sub("", story)) if each.strip()]
     while len(paragraphs) > 1 and paragraphs[-1].rstrip("\"'”’> ").endswith("?"):
         # The story asks what to do after a death.
         paragraphs.pop()
-    kept = paragraphs[-1:]
-    if kept and len(kept[0].split()) < _FEW_WORDS:
-        kept = paragraphs[-2:]
-    told = ""
-    for sentence in reversed(sentences(" ".join(kept))):
-        longer = f"{sentence} {told}".strip()
-        if len(longer) > _MOST_LAST_WORDS:
+    last = paragraphs[-1:]
+    if last and len(last[0].split()) < _FEW_WORDS:
+        last = paragraphs[-2:]
+    text = " ".join(last)
+    words = ""
+    for sentence in reversed(_sentences(text)):
+        longer = f"{sentence} {words}".strip()
+        if len(longer) > _MAX_LAST_WORDS:
             break
-        told = longer
-    return told or " ".join(kept)[-_MOST_LAST_WORDS:]
+        words = longer
+    return words or text[-_MAX_LAST_WORDS:]
 
 
-def sentences(text: str) -> list[str]:
-    """Return the sentences of a text in one line."""
-    return [found.group().strip() for found in _SENTENCE.finditer(text)]
+def _sentences(line: str) -> list[str]:
+    return [match.group().strip() for match in _SENTENCE.finditer(line)]
 
 
-def common_end(text: str, other: str) -> str:
-    """Return the last sentences that two texts share; "" if there are none."""
+def common_end(line: str, other: str) -> str:
+    """Return the last sentences that two lines share. "" if there are none."""
     shared: list[str] = []
-    for sentence, another in zip(reversed(sentences(text)), reversed(sentences(other)), strict=False):
-        if sentence != another:
+    for sentence, other_sentence in zip(reversed(_sentences(line)), reversed(_sentences(other)), strict=False):
+        if sentence != other_sentence:
             break
         shared.insert(0, sentence)
     return " ".join(shared)

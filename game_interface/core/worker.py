@@ -1,4 +1,4 @@
-"""Run the interpreter in a process of its own, with a time limit on every request."""
+"""Run the interpreter in a separate process, with a time limit for each request."""
 
 import contextlib
 import json
@@ -25,23 +25,22 @@ log = get_logger(__name__)
 Parsed = TypeVar("Parsed")
 
 START_LIMIT_S = 30.0
-"""Time for Python and Jericho to load, on a slow disk; the story's own time comes after that."""
+"""Time limit for Python and Jericho to load. Loading the story has the time limit of a request."""
 _LAST_OUTPUT_BYTES = 300
 RNG_ADVANCES = (5, 11, 17, 23, 31, 41, 53, 67, 79, 97, 113, 131)
-"""How far the random generator is advanced, to see other outcomes of chance."""
-_MOST_STACK = 1 << 15
-"""Words; the stacks of interpreters are smaller."""
+"""How many random numbers to skip, to see other outcomes of chance."""
+_MAX_STACK_WORDS = 1 << 15
 _WORKING_DIRECTORY = "work"
 _RNG = 8
-"""Where `child.STATE` holds the random generator's first number."""
+"""Index of the random generator's first number in `child.STATE`."""
 _INHERITED = re.compile(
     r"PATH|HOME|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|TEMP|TMP|SYSTEMROOT|LD_LIBRARY_PATH|PYTHON\w+", re.IGNORECASE
 )
-"""The environment variables that the interpreter process gets: none that could hold a key."""
+"""The environment variables that the interpreter process inherits. Others could contain keys."""
 
 
 class WorkerFailure(Exception):
-    """The interpreter process hung or died; it is gone, and the next request starts a new one."""
+    """The interpreter process hung or died. The next request starts a new one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +51,13 @@ class InterpreterState:
     memory: bytes
     """The story's dynamic memory."""
     stack: bytes
-    """The used end of the stack, which grows downwards."""
+    """The used part of the stack, at its end."""
     narrative: bytes
-    """What Jericho keeps of the text."""
+    """The part of the text that Jericho keeps."""
     registers: tuple[int, ...]
-    """As in `child.STATE`, the random generator included."""
+    """The registers and the random generator, as in `child.STATE`."""
     game_over: bool
-    """Jericho's flag. This one and the next three are only set for games that Jericho knows."""
+    """Jericho's flag. It is set only for games that Jericho supports, like the next three fields."""
     victory: bool
     score: int
     moves: int
@@ -66,74 +65,75 @@ class InterpreterState:
 
     @property
     def place(self) -> tuple[int, int]:
-        """The address of the instruction that reads what is typed next, and the depth of routine calls there."""
+        """The address of the instruction that reads the next input, and the depth of routine calls there."""
         return self.registers[0], self.registers[3]
 
     @property
     def instruction(self) -> int:
-        """The number of the instruction that reads what is typed next."""
+        """The opcode of the instruction that reads the next input."""
         return self.registers[4]
 
     @property
     def state(self) -> bytes:
-        """Everything that `load` needs."""
+        """The argument for `Worker.load`."""
         unused = 2 * self.registers[1]
         sizes = (len(self.memory), unused + len(self.stack), len(self.narrative))
         head = child.STATE.pack(*sizes, *self.registers)
         return b"".join((head, self.memory, bytes(unused), self.stack, self.narrative))
 
     @classmethod
-    def unpack(cls, answer: bytes, known: bytes, memory_size: int) -> "InterpreterState":
+    def unpack(cls, answer: bytes, memory_before: bytes, memory_size: int) -> "InterpreterState":
         """Read an answer of the interpreter process.
 
         Args:
-            known: The memory before the request.
-            memory_size: The bytes of the story's dynamic memory.
+            memory_before: The memory before the request.
+            memory_size: The size of the story's dynamic memory in bytes.
 
         Raises:
-            ValueError, IndexError, struct.error: If it is none.
+            ValueError, IndexError, struct.error: If the answer is damaged.
         """
-        *sizes, whole, over, won, halted, score, moves = (head := child.SNAPSHOT.unpack_from(answer))[:10]
+        head = child.SNAPSHOT.unpack_from(answer)
+        *sizes, complete, over, won, halted, score, moves = head[:10]
         parts, at = [], child.SNAPSHOT.size
         for size in sizes:
             parts.append(answer[at : at + size])
             at += size
-        if len(answer) != at or not 0 <= head[11] < _MOST_STACK:
-            raise ValueError("the parts of the answer don't fit")
+        if len(answer) != at or not 0 <= head[11] < _MAX_STACK_WORDS:
+            raise ValueError("an answer with wrong sizes")
         text, memory, stack, narrative = parts
-        if not whole:
-            memory = _with_changes(known, memory)
+        if not complete:
+            memory = _with_changes(memory_before, memory)
         if len(memory) != memory_size:
             raise ValueError(f"a memory of {len(memory)} bytes")
         return cls(text.decode(), memory, stack, narrative, head[10:], over, won, score, moves, halted)
 
 
 def state_size(state: bytes) -> int:
-    """Return the number of bytes of the state at the beginning of these bytes."""
+    """Return the size in bytes of the interpreter state that these bytes start with."""
     memory, stack, narrative, *_ = child.STATE.unpack_from(state)
     return int(child.STATE.size + memory + stack + narrative)
 
 
 def with_rng_advanced(state: bytes, count: int) -> bytes:
-    """Return the state as if this many random numbers had been drawn."""
+    """Return the state after this many more random numbers were drawn."""
     numbers = list(child.STATE.unpack_from(state))
     numbers[_RNG] = child.rng_after(numbers[_RNG], count)
     return child.STATE.pack(*numbers) + state[child.STATE.size :]
 
 
-def _with_changes(memory: bytes, changed: bytes) -> bytes:
-    if not changed:
+def _with_changes(memory: bytes, packed: bytes) -> bytes:
+    if not packed:
         return memory
     result = bytearray(memory)
-    for address, byte in _changes(changed).items():
+    for address, byte in _changes(packed).items():
         result[address] = byte
     return bytes(result)
 
 
-def _changes(changed: bytes) -> dict[int, int]:
-    """Return address → byte of what `child` packed."""
-    count = len(changed) // 3
-    return dict(zip(_addresses(changed[: 2 * count]), changed[2 * count :], strict=True))
+def _changes(packed: bytes) -> dict[int, int]:
+    """Return address → byte from the changes that the interpreter process packed."""
+    count = len(packed) // 3
+    return dict(zip(_addresses(packed[: 2 * count]), packed[2 * count :], strict=True))
 
 
 def _addresses(packed: bytes) -> tuple[int, ...]:
@@ -142,31 +142,32 @@ def _addresses(packed: bytes) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class BranchComparison:
-    """An action compared with a control command that was played from the same state."""
+    """An action compared with a control command played from the same state."""
 
     differing: tuple[int, ...]
-    """Addresses whose bytes differ between the two branches, after the same settling commands."""
+    """Addresses where the memory of the two branches differs after the settling commands."""
     surplus_draws: int | None
-    """How many more random numbers the action drew than the control; None if unknown."""
+    """How many more random numbers the action drew than the control. None if unknown."""
     control: dict[int, int]
-    """What the control changed in memory: address → byte."""
+    """Memory changed by the control: address → byte."""
     action: dict[int, int]
-    """What the action changed in memory; empty if it is the last step."""
+    """Memory changed by the action: address → byte. Empty if the action is the last step."""
 
     @classmethod
     def unpack(cls, answer: bytes) -> "BranchComparison":
         """Read an answer of the interpreter process.
 
         Raises:
-            ValueError, struct.error: If it is none.
+            ValueError, struct.error: If the answer is damaged.
         """
         is_known, surplus, differing, control, action = child.COMPARISON.unpack_from(answer)
-        begins = child.COMPARISON.size, child.COMPARISON.size + 2 * differing
+        control_start = child.COMPARISON.size + 2 * differing
+        action_start = control_start + control
         return cls(
-            _addresses(answer[begins[0] : begins[1]]),
+            _addresses(answer[child.COMPARISON.size : control_start]),
             surplus if is_known else None,
-            control=_changes(answer[begins[1] : begins[1] + control]),
-            action=_changes(answer[begins[1] + control : begins[1] + control + action]),
+            control=_changes(answer[control_start:action_start]),
+            action=_changes(answer[action_start : action_start + action]),
         )
 
 
@@ -179,14 +180,13 @@ class _WorkerProcess:
 
 
 class Worker:
-    """One interpreter process with one story. Whatever happens to it, this process goes on.
+    """Plays one story in an interpreter process, which may hang or crash without harm to this process.
 
-    The story is copied to a temporary folder, under a name that the interpreter accepts, with an empty working
-    directory beside it: neither a removed story file nor a `chdir` nor a file that the story writes does any harm.
-    `sandbox` says what else the process can't do.
+    The process gets a copy of the story in a temporary folder, and an empty working directory. So it does not depend on
+    the original file, and files that the story writes are removed. `sandbox` describes further restrictions.
 
     Raises:
-        WorkerFailure: If the process hung or died, in every method but `kill`.
+        WorkerFailure: In every method but `kill`, if the process hung or died.
     """
 
     def __init__(self, story: bytes, *, seed: int, time_limit_s: float) -> None:
@@ -196,21 +196,21 @@ class Worker:
         self._connection: _WorkerProcess | None = None
         self._folder: Path | None = None
         self._loaded = b""
-        """The state that was loaded last, which the process keeps."""
+        """The state that was loaded last. The process keeps it too."""
         self._memory = b""
-        """The story's memory after the last request, which the process answers with what changed in it."""
+        """The story's memory after the last request. The next answer contains the changes."""
         self.supported = False
-        """Whether Jericho knows the game."""
+        """Whether Jericho supports the game."""
         self.player_object = 0
         self.max_score = 0
 
     @property
     def pid(self) -> int | None:
-        """The id of the process; None if none is running."""
+        """The id of the process. None if it is not running."""
         return self._connection.process.pid if self._connection else None
 
     def _start(self) -> _WorkerProcess:
-        """Start a process with the story loaded; an old one is killed."""
+        """Start a process and load the story. Kills the previous process."""
         self.kill()
         self._folder, path = self._copy_story()
         ours, theirs = socket.socketpair()
@@ -240,11 +240,11 @@ class Worker:
         return connection
 
     def _copy_story(self) -> tuple[Path, Path]:
-        """Return a new temporary folder, and the story's path in it."""
+        """Copy the story to a new temporary folder. Return the folder and the path of the copy."""
         folder: Path | None = None
         try:
             folder = Path(tempfile.mkdtemp(prefix="zorkgpt-story-"))
-            # The header tells the version; the name only needs a dot and the letter z.
+            # Jericho reads the version from the header. The name only needs a dot followed by "z".
             path = folder / "story.z5"
             path.write_bytes(self._story)
             path.with_name(_WORKING_DIRECTORY).mkdir()
@@ -252,8 +252,8 @@ class Worker:
             if folder:
                 shutil.rmtree(folder, ignore_errors=True)
             raise InterpreterError(
-                f"The story can't be put into {tempfile.gettempdir()}: {error.strerror}. "
-                "Make room there, or name another folder in TMPDIR."
+                f"The story can't be copied to {tempfile.gettempdir()}: {error.strerror}. "
+                "Free some space, or set TMPDIR to another folder."
             ) from None
         return folder, path
 
@@ -261,47 +261,47 @@ class Worker:
         """Restart the story."""
         opening = self._state_after(b"R%d" % self.seed)
         if opening.halted:
-            # A story can damage the interpreter beyond what a restart repairs.
+            # A story can damage the interpreter so that a restart does not help.
             self.kill()
             opening = self._state_after(b"R%d" % self.seed)
         return opening
 
     def step(self, command: bytes) -> InterpreterState:
-        """Play one command. It is not checked here, see `clean_command`."""
+        """Play a command. The command must have passed `clean_command`."""
         return self._state_after(b"S" + command)
 
     def peek(self, command: bytes) -> str:
-        """Return what a command would print; the game does not move."""
-        return self._parsed(self._ask(b"P" + command), bytes.decode)
+        """Return the text that a command would print. The state does not change."""
+        return self._parsed(self._request(b"P" + command), bytes.decode)
 
     def load(self, state: bytes) -> InterpreterState:
-        """Go to a state of this story."""
+        """Restore a state of this story."""
         size = child.STATE.unpack_from(state)[0]
-        known = state[child.STATE.size : child.STATE.size + size]
-        loaded = self._state_after(b"L" if state == self._loaded else b"L" + state, known)
+        memory = state[child.STATE.size : child.STATE.size + size]
+        loaded = self._state_after(b"L" if state == self._loaded else b"L" + state, memory)
         self._loaded = state
         return loaded
 
-    def _state_after(self, request: bytes, known: bytes | None = None) -> InterpreterState:
+    def _state_after(self, request: bytes, memory: bytes | None = None) -> InterpreterState:
         """Return the state after a request.
 
         Args:
-            known: The memory that the request sets; None if it sets none.
+            memory: The memory that the answer's changes refer to. Defaults to the memory after the last request.
         """
-        answer = self._ask(request)
-        memory = self._memory if known is None else known
-        # The header says where dynamic memory ends: Z-Machine Standard 1.1, section 11.
+        answer = self._request(request)
+        before = self._memory if memory is None else memory
+        # The header has the end of dynamic memory: Z-Machine Standard 1.1, section 11.
         size = int.from_bytes(self._story[14:16], "big")
-        after = self._parsed(answer, lambda answer: InterpreterState.unpack(answer, memory, size))
+        after = self._parsed(answer, lambda answer: InterpreterState.unpack(answer, before, size))
         self._memory = after.memory
         return after
 
     def _parsed(self, answer: bytes, parse: Callable[[bytes], Parsed]) -> Parsed:
-        """Return the parsed answer. A story may have taken over the process that sent it."""
+        """Parse an answer, which may be malicious: a story may have taken over the process."""
         try:
             return parse(answer)
         except (ValueError, IndexError, struct.error):
-            raise self._failure("sent an answer that can't be read and was killed") from None
+            raise self._failure("sent an invalid answer and was killed") from None
 
     def compare(
         self,
@@ -312,31 +312,29 @@ class Worker:
         from_last_step: bool = False,
         rng_advance: int = 0,
     ) -> BranchComparison | None:
-        """Compare the last step, or another action, with a control; the game does not move.
+        """Compare the last step, or another action, with a control command. The state does not change.
 
         Args:
             control: A command without effect.
-            then: Settling commands that follow both, to overwrite what the parser keeps of a command.
-            action: Played from the current state; None for the last step.
-            from_last_step: The action is played from the state before the last step instead.
-            rng_advance: How many random numbers are drawn before both.
+            then: Settling commands, played after both, which overwrite the parser's copy of the command.
+            action: Played from the current state. Defaults to the last step.
+            from_last_step: Play the action from the state before the last step instead.
+            rng_advance: How many random numbers to skip before both.
 
         Returns:
             None if there was no step to compare.
         """
-        asked = {
+        arguments = {
             "control": control,
             "then": then,
             "action": action,
             "from_last_step": from_last_step,
             "rng_advance": rng_advance,
         }
-        answer = self._ask(b"C" + json.dumps(asked).encode())
-        if not answer:
-            return None
-        return self._parsed(answer, BranchComparison.unpack)
+        answer = self._request(b"C" + json.dumps(arguments).encode())
+        return self._parsed(answer, BranchComparison.unpack) if answer else None
 
-    def _ask(self, request: bytes) -> bytes:
+    def _request(self, request: bytes) -> bytes:
         connection = self._connection or self._start()
         try:
             connection.channel.settimeout(self.time_limit_s)
@@ -346,7 +344,7 @@ class Worker:
         return self._receive(connection, self.time_limit_s)
 
     def _receive(self, connection: _WorkerProcess, limit_s: float) -> bytes:
-        # The limit applies to each part of a message; there are few, and a stall in one is enough to kill.
+        # The limit applies to each part of a message. There are only a few.
         connection.channel.settimeout(limit_s)
         try:
             return child.receive(connection.channel)
@@ -357,13 +355,13 @@ class Worker:
         except (EOFError, OSError):
             raise self._failure(f"died ({_exit_reason(connection.process)})") from None
 
-    def _failure(self, what: str) -> WorkerFailure:
+    def _failure(self, reason: str) -> WorkerFailure:
         output = self._last_output()
         self.kill()
-        return WorkerFailure(f"the interpreter {what}{f', saying: {output}' if output else ''}")
+        return WorkerFailure(f"the interpreter {reason}{f', saying: {output}' if output else ''}")
 
     def _last_output(self) -> str:
-        """Return the last line that the process wrote to its standard output or error; "" for none."""
+        """Return the last line that the process wrote to standard output or error. "" if there is none."""
         if self._folder is None:
             return ""
         with contextlib.suppress(OSError):
@@ -373,7 +371,7 @@ class Worker:
         return ""
 
     def kill(self) -> None:
-        """End the process, if there is one, and remove its folder."""
+        """Kill the process if it is running, and remove its folder."""
         if self._connection:
             self._connection.channel.close()
             self._connection.process.kill()
@@ -389,17 +387,16 @@ def _child_environment(folder: Path) -> dict[str, str]:
     own = {
         "PYTHONPATH": os.pathsep.join(os.path.abspath(entry) for entry in sys.path),
         "TMPDIR": str(folder),
-        "OPENBLAS_NUM_THREADS": "1",  # Landlock does not restrict threads that run already
+        "OPENBLAS_NUM_THREADS": "1",  # Landlock does not restrict threads that are already running
     }
     return inherited | own
 
 
 @cache
 def _log_missing(protections: bytes) -> None:
-    """Log, once, which protections of `sandbox` the system lacks."""
+    """Log the protections that the system lacks, once per process."""
     if protections:
-        names = protections.decode(errors="replace")
-        log.info("the interpreter runs without some protections", extra={"missing": names})
+        log.info("sandbox incomplete", extra={"missing": protections.decode(errors="replace")})
 
 
 def _exit_reason(process: subprocess.Popen[bytes]) -> str:

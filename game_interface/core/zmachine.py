@@ -1,7 +1,7 @@
 """A read-only view of a story's memory: header, object tree, short names, global variables, dictionary, Z-strings.
 
-Section numbers are those of the Z-Machine Standard 1.1. Nothing here runs the story or trusts it: cycles in the object
-tree end, and numbers out of range read as nothing.
+Section numbers refer to the Z-Machine Standard 1.1. Damaged stories do no harm: a cycle in the object tree is cut, and
+a number out of range reads as 0 or empty.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 LENGTH_UNIT = {3: 2, 4: 4, 5: 4, 6: 8, 7: 8, 8: 8}
-"""Bytes that one unit of the header's file length stands for (11.1.6)."""
+"""Version → bytes per unit of the file length in the header (11.1.6)."""
 _MAX_OBJECTS = {3: 255}
 
 _A0 = "abcdefghijklmnopqrstuvwxyz"
@@ -19,7 +19,7 @@ _A2 = " \n0123456789.,!?_#'\"/\\-:()"
 _SHIFTS = {4: 1, 5: 2}
 _DEFAULT_UNICODE = "äöüÄÖÜß»«ëïÿËÏáéíóúýÁÉÍÓÚÝàèìòùÀÈÌÒÙâêîôûÂÊÎÔÛåÅøØãñõÃÑÕæÆçÇþðÞÐ£œŒ¡¿"  # ZSCII 155 on (3.8.5.3)
 _FIRST_EXTRA = 155
-_MAX_WORDS = 2048  # a damaged Z-string never ends; no real one is near this long
+_MAX_WORDS = 2048  # a damaged Z-string may have no end; real ones are much shorter
 
 
 def word_at(data: bytes, address: int) -> int:
@@ -41,12 +41,12 @@ class Header:
     dictionary: int
     start: int
     length: int
-    """Length of the file in bytes; 0 where the header does not say."""
+    """The size of the file in bytes. 0 if unknown."""
     checksum: int
     timed: bool
-    """The status line shows a time: globals 1 and 2 are hours and minutes, not score and moves."""
+    """Whether the status line shows a time. Globals 1 and 2 are then hours and minutes, not score and moves."""
     compiler: str
-    """The version of Inform ("6.41") that compiled the story; "" for another compiler."""
+    """The version of Inform that compiled the story ("6.41"). "" for other compilers."""
 
     @classmethod
     def of(cls, story: bytes) -> "Header":
@@ -75,11 +75,11 @@ class DictionaryEntry:
 
     text: str
     flags: bytes
-    """The data bytes behind it, at least three."""
+    """The data bytes of the word, at least three."""
 
 
 class ZMachine:
-    """The parts of a story that never change while it runs; `view` adds the dynamic memory of one moment."""
+    """The constant parts of a story. `view` adds the dynamic memory of one state."""
 
     def __init__(self, story: bytes) -> None:
         self.story = story
@@ -92,21 +92,21 @@ class ZMachine:
         self.property_defaults = 31 if small else 63
         self.first_entry = self.header.objects + 2 * self.property_defaults
         self.first_link = self.first_entry - self.entry_size + self.attribute_bytes
-        """Where the parent of object 0 would be, if there were one."""
+        """The address of the parent of object 0, if it existed."""
         self.names: dict[bytes, str] = {}
-        """Decoded short names, by their encoded form."""
+        """Encoded short name → decoded short name."""
         self._last: tuple[bytes, View] | None = None
+        """The last memory and its view."""
 
     def view(self, memory: bytes) -> "View":
-        """Return the story with this dynamic memory."""
-        # Whoever looks at one state after the other asks for the same one several times.
+        """Return a view of the story with this dynamic memory."""
         if self._last is None or self._last[0] is not memory:
             self._last = memory, View(self, memory)
         return self._last[1]
 
     @cached_property
     def object_count(self) -> int:
-        """The number of objects: the object table ends where the first property table begins."""
+        """The number of objects. The object table ends at the first property table."""
         limit = _MAX_OBJECTS.get(self.header.version, 65535)
         end = len(self.story)
         address, count = self.first_entry, 0
@@ -119,12 +119,12 @@ class ZMachine:
 
     @cached_property
     def table(self) -> slice:
-        """Where the object entries are in memory."""
+        """The part of the memory that contains the object entries."""
         return slice(self.first_entry, self.first_entry + self.object_count * self.entry_size)
 
     @cached_property
     def dictionary(self) -> tuple[DictionaryEntry, ...]:
-        """All words, in the story's order (13)."""
+        """All words in the order of the story (13)."""
         story, start = self.story, self.header.dictionary
         at = start + 1 + story[start]
         size, count = word_at(story, at) >> 8, abs(int.from_bytes(story[at + 1 : at + 3], "big", signed=True))
@@ -140,7 +140,7 @@ class ZMachine:
 
 
 class View:
-    """The memory of a story at one moment. Objects are numbers from 1; 0 is no object."""
+    """The memory of a story in one state. Object numbers start at 1, and 0 means no object."""
 
     __slots__ = ("data", "machine")
 
@@ -152,7 +152,7 @@ class View:
         return self.machine.first_entry + (number - 1) * self.machine.entry_size
 
     def exists(self, number: int) -> bool:
-        """Return whether there is an object of this number."""
+        """Return whether an object has this number."""
         return 1 <= number <= self.machine.object_count
 
     def _link(self, number: int, which: int) -> int:
@@ -168,32 +168,32 @@ class View:
         return linked if linked <= machine.object_count else 0
 
     def parent(self, number: int) -> int:
-        """Return what holds the object; 0 for nothing."""
+        """Return the object's parent. 0 if none."""
         return self._link(number, 0)
 
     def sibling(self, number: int) -> int:
-        """Return the next object with the same parent; 0 for none."""
+        """Return the next object with the same parent. 0 if none."""
         return self._link(number, 1)
 
     def child(self, number: int) -> int:
-        """Return the first object that it holds; 0 for none."""
+        """Return the object's first child. 0 if none."""
         return self._link(number, 2)
 
     def children(self, number: int) -> tuple[int, ...]:
-        """Return the objects that it holds directly, in the story's order."""
+        """Return the object's direct children in the order of the story."""
         first = self.child(number)
         return self._chain(first, 1) if first else ()
 
     def ancestors(self, number: int) -> tuple[int, ...]:
-        """Return the parent, the parent's parent and so on, nearest first."""
+        """Return the object's parent, the parent's parent and so on."""
         return self._chain(self._link(number, 0), 0)
 
     def _chain(self, number: int, which: int) -> tuple[int, ...]:
-        found: dict[int, None] = {}
-        while number and number not in found:
-            found[number] = None
+        chain: dict[int, None] = {}
+        while number and number not in chain:
+            chain[number] = None
             number = self._link(number, which)
-        return tuple(found)
+        return tuple(chain)
 
     def attribute(self, number: int, attribute: int) -> bool:
         """Return whether the object has the attribute."""
@@ -213,7 +213,7 @@ class View:
         return word_at(self.data, self._entry(number) + self.machine.entry_size - 2) if self.exists(number) else 0
 
     def name(self, number: int) -> str:
-        """Return the object's short name, with abbreviations expanded; "" for none."""
+        """Return the object's short name with abbreviations expanded. "" if none."""
         address = self._properties_at(number)
         if not 0 < address < len(self.data):
             return ""
@@ -226,10 +226,10 @@ class View:
 
     def properties(self, number: int) -> dict[int, bytes]:
         """Return the object's own properties, without the defaults (12.4)."""
-        found: dict[int, bytes] = {}
+        properties: dict[int, bytes] = {}
         at = self._properties_at(number)
         if not 0 < at < len(self.data):
-            return found
+            return properties
         at += 1 + 2 * self.data[at]
         while at + 1 < len(self.data) and self.data[at]:
             size_byte = self.data[at]
@@ -239,11 +239,11 @@ class View:
                 key, size, at = size_byte & 63, self.data[at + 1] & 63 or 64, at + 2
             else:
                 key, size, at = size_byte & 63, 2 if size_byte & 0x40 else 1, at + 1
-            if key in found:  # property numbers only descend: this table is damaged
+            if key in properties:  # the table is damaged
                 break
-            found[key] = self.data[at : at + size]
+            properties[key] = self.data[at : at + size]
             at += size
-        return found
+        return properties
 
     def global_value(self, index: int) -> int:
         """Return global variable 0-239 as an unsigned word."""
@@ -255,11 +255,11 @@ class View:
         return value - 0x10000 if value & 0x8000 else value
 
     def fingerprint(self) -> bytes:
-        """Return a digest of every object's parent and attributes; the order of siblings is left out."""
+        """Return a digest of the parents and attributes of all objects. The order of siblings is ignored."""
         machine = self.machine
         table = self.data[machine.table]
-        kept = machine.attribute_bytes + machine.link_size
-        columns = b"".join(table[column :: machine.entry_size] for column in range(kept))
+        width = machine.attribute_bytes + machine.link_size
+        columns = b"".join(table[column :: machine.entry_size] for column in range(width))
         return hashlib.blake2b(columns, digest_size=16).digest()
 
 
@@ -275,7 +275,7 @@ class TreeChanges:
 
 @lru_cache(maxsize=8)
 def changes(before: View, after: View) -> TreeChanges:
-    """Return every object with another parent and every attribute that was set or cleared."""
+    """Return the objects whose parent changed and the attributes that were set or cleared."""
     machine = before.machine
     old, new = before.data[machine.table], after.data[machine.table]
     if old == new:
@@ -285,25 +285,29 @@ def changes(before: View, after: View) -> TreeChanges:
     for number in _differing_entries(old, new, machine.entry_size):
         if before.parent(number) != after.parent(number):
             moved.append((number, before.parent(number), after.parent(number)))
-        is_now = after.attributes(number)
-        flipped += ((number, attribute, attribute in is_now) for attribute in before.attributes(number) ^ is_now)
+        set_after = after.attributes(number)
+        flipped += ((number, attribute, attribute in set_after) for attribute in before.attributes(number) ^ set_after)
     return TreeChanges(tuple(moved), tuple(sorted(flipped)))
 
 
 def _differing_entries(old: bytes, new: bytes, size: int) -> Iterator[int]:
-    """Yield the numbers, from 1, of the entries of this size that differ between two tables of equal length."""
+    """Yield the numbers of the entries that differ between two tables of equal length, starting at 1.
+
+    Args:
+        size: The size of an entry in bytes.
+    """
     difference, length = int.from_bytes(old, "big") ^ int.from_bytes(new, "big"), len(old)
     while difference:
-        first = length - (difference.bit_length() + 7) // 8
-        number = first // size + 1
+        first_differing = length - (difference.bit_length() + 7) // 8
+        number = first_differing // size + 1
         yield number
-        # Only what follows that entry.
+        # Clear the bits up to the end of this entry.
         difference &= (1 << 8 * (length - number * size)) - 1
 
 
 @lru_cache(maxsize=4096)
 def _set_bits(flags: bytes) -> frozenset[int]:
-    """Return the numbers of the bits that are set, counted from the left."""
+    """Return the numbers of the set bits, counted from the left."""
     bits, last = int.from_bytes(flags, "big"), 8 * len(flags) - 1
     return frozenset(index for index in range(last + 1) if bits >> (last - index) & 1)
 
@@ -312,7 +316,7 @@ def _set_bits(flags: bytes) -> frozenset[int]:
 
 
 class ZStringDecoder:
-    """Decodes the Z-strings of one story: its alphabets, its Unicode table and its abbreviations."""
+    """Decodes Z-strings with the alphabets, the Unicode table and the abbreviations of a story."""
 
     def __init__(self, story: bytes) -> None:
         self._story = story
@@ -325,7 +329,7 @@ class ZStringDecoder:
         if not table or table + 78 > len(self._story):
             return _A0, _A1, _A2
         letters = [self.zscii(code) or " " for code in self._story[table : table + 78]]
-        # The first two of the third alphabet are fixed: an escape and a newline.
+        # The third alphabet always starts with an escape code and a newline.
         return "".join(letters[:26]), "".join(letters[26:52]), " \n" + "".join(letters[54:])
 
     def _read_unicode_table(self) -> str:
@@ -336,11 +340,11 @@ class ZStringDecoder:
         if not table or table >= len(self._story):
             return _DEFAULT_UNICODE
         codes = (word_at(self._story, table + 1 + 2 * index) for index in range(self._story[table]))
-        # A surrogate has no UTF-8.
+        # Surrogates can't be encoded as UTF-8.
         return "".join("\ufffd" if 0xD800 <= code <= 0xDFFF else chr(code) for code in codes)
 
     def zscii(self, code: int) -> str:
-        """Return the character of a ZSCII code; "" for none."""
+        """Return the character with a ZSCII code. "" if none."""
         if 32 <= code <= 126:
             return chr(code)
         if code == 13:
@@ -349,7 +353,7 @@ class ZStringDecoder:
         return self._unicode[extra] if 0 <= extra < len(self._unicode) else ""
 
     def decode(self, data: bytes, address: int, *, words: int = _MAX_WORDS) -> str:
-        """Return the Z-string at a byte address of `data`, at most `words` 16-bit words of it."""
+        """Return the Z-string at a byte address, up to a maximum length in 16-bit words."""
         return self._text(_z_characters(data, address, words=words), expand=True)
 
     def _text(self, codes: list[int], *, expand: bool) -> str:
@@ -377,13 +381,13 @@ class ZStringDecoder:
     def _abbreviation(self, index: int) -> str:
         if index not in self._expanded:
             address = 2 * word_at(self._story, self._abbreviations + 2 * index)
-            # An abbreviation never holds another (3.3.1).
+            # Abbreviations can't contain abbreviations (3.3.1).
             self._expanded[index] = self._text(_z_characters(self._story, address), expand=False)
         return self._expanded[index]
 
 
 def _z_characters(data: bytes, address: int, *, words: int = _MAX_WORDS) -> list[int]:
-    """Return the five-bit codes of the Z-string at a byte address, up to its end bit or the end of the data."""
+    """Return the five-bit codes of the Z-string at a byte address."""
     codes: list[int] = []
     for at in range(address, min(address + 2 * words, len(data) - 1), 2):
         word = word_at(data, at)

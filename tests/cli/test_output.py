@@ -94,7 +94,7 @@ def test_a_disk_without_room_ends_the_run_with_what_was_learned(tmp_path):
 def test_a_temporary_folder_without_room_is_named(tmp_path):
     done = in_a_shell(f"ulimit -f 16; {MAIN} --workdir {tmp_path} --quiet", TMPDIR=str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"zorkgpt: The story can't be put into {tmp_path}: File too large.")
+    assert done.stderr.startswith(f"zorkgpt: The story can't be copied to {tmp_path}: File too large.")
 
 
 def test_a_summary_of_usual_width_cuts_no_word(tmp_path):
