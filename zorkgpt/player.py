@@ -2,10 +2,9 @@
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Protocol, TypeVar, overload
+from typing import Any, Protocol
 
 from game_interface.models import Item, Observation
 from zorkgpt.errors import ZorkGPTError
@@ -122,32 +121,6 @@ class NoRoute:
     """Whether the map has a place of this name."""
 
 
-Member = TypeVar("Member")
-
-
-class Deferred(Sequence[Member]):
-    """A sequence that is computed when it is first read, since some players never read it."""
-
-    def __init__(self, compute: Callable[[], Sequence[Member]]) -> None:
-        self._compute = compute
-
-    @cached_property
-    def _entries(self) -> Sequence[Member]:
-        return self._compute()
-
-    @overload
-    def __getitem__(self, index: int) -> Member: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Member]: ...
-
-    def __getitem__(self, index: int | slice) -> Member | Sequence[Member]:
-        return self._entries[index]
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-
 @dataclass(frozen=True, slots=True)
 class PlayerContext:
     """The player's view of the game before it chooses an action."""
@@ -182,7 +155,7 @@ class PlayerContext:
     """The walked exits, then unproven ways back, then exits that only texts mention."""
     dangers: tuple[Danger, ...] = ()
     """The dangers at neighboring places and on the route, the nearest first."""
-    known_points: Sequence[KnownPoints] = ()
+    known_points: tuple[KnownPoints, ...] = ()
     """Actions that scored in earlier episodes, the nearest first."""
     route: Route | None = None
     """The route to the player's stated destination, or else to that of the most promising objective.
@@ -191,7 +164,7 @@ class PlayerContext:
     """
     no_route: NoRoute | None = None
     """The player's stated destination, if no route to it is known."""
-    untried_elsewhere: Sequence[UntriedWays] = ()
+    untried_elsewhere: tuple[UntriedWays, ...] = ()
     """The untried exits and things of other places, the nearest first."""
     best_line: LineAhead | None = None
     """The rest of the best line; None if the present state is not on it or nothing is left.

@@ -22,7 +22,7 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.retrieval import Recall
 from zorkgpt.memory.synthesis import RecentTurn
-from zorkgpt.player import Danger, Deferred, NoRoute, PlayerContext, Route
+from zorkgpt.player import Danger, NoRoute, PlayerContext, Route
 from zorkgpt.world.graph import MapGraph
 
 
@@ -125,10 +125,10 @@ class PlayerView:
             episode=state.episode_id,
             exits=exits,
             dangers=self._dangers(here, route),
-            known_points=Deferred(lambda: known_points(graph, here, self._recall, state.scored_actions)),
+            known_points=known_points(graph, here, self._recall, state.scored_actions),
             route=route,
             no_route=no_route,
-            untried_elsewhere=Deferred(lambda: untried_elsewhere(graph, here, carried)),
+            untried_elsewhere=untried_elsewhere(graph, here, carried),
             best_line=self._best_line(now),
             failed_here=state.failed_here(now),
             deadly_here=deadly_actions(graph, here, exits),
