@@ -1,4 +1,4 @@
-"""The command `eval`, as a person runs it."""
+"""Tests of the `eval` command."""
 
 import contextlib
 import json
@@ -19,18 +19,18 @@ from zorkgpt.cli.app import run
 SHORT = ("learning-2x4", "--seeds", "1", "--ablate", "off", "--jobs", "2")
 
 
-def untimed(told: dict) -> dict:
-    """The results as JSON, without what no two evaluations have in common: times."""
+def without_times(results: dict) -> dict:
+    """Return the results without times, which differ between evaluations."""
 
     def is_time(key):
         return "seconds" in key or key in ("ms_by_part", "parts_s")
 
     def plain(value):
         if isinstance(value, dict):
-            return {key: plain(one) for key, one in value.items() if not is_time(key)}
-        return [plain(one) for one in value] if isinstance(value, list) else value
+            return {key: plain(item) for key, item in value.items() if not is_time(key)}
+        return [plain(item) for item in value] if isinstance(value, list) else value
 
-    return plain(told)
+    return plain(results)
 
 
 def logs(out: Path) -> dict[Path, int]:
@@ -53,7 +53,7 @@ def evaluate(monkeypatch, capsys):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_forks")
-def test_it_plays_tells_and_plays_nothing_twice(tmp_path, evaluate):
+def test_second_evaluation_reuses_finished_runs(tmp_path, evaluate):
     done = evaluate(*SHORT, "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     assert sorted(done.stderr.splitlines()) == sorted(
@@ -73,7 +73,7 @@ def test_it_plays_tells_and_plays_nothing_twice(tmp_path, evaluate):
 
 
 @pytest.mark.slow
-def test_a_terminal_shows_a_bar_with_the_time_left(tmp_path):
+def test_terminal_shows_progress_bar_with_time_left(tmp_path):
     ours, theirs = os.openpty()
     arguments = ["eval", "learning-1x3", "--seeds", "1", "--jobs", "1", "--out", str(tmp_path), "--no-pages"]
     with subprocess.Popen(
@@ -82,7 +82,7 @@ def test_a_terminal_shows_a_bar_with_the_time_left(tmp_path):
         env=environment(),
         stdout=subprocess.DEVNULL,
         stderr=theirs,
-    ) as one:
+    ) as process:
         os.close(theirs)
         seen = b""
         # On Linux, reading raises once the other end is closed.
@@ -90,21 +90,21 @@ def test_a_terminal_shows_a_bar_with_the_time_left(tmp_path):
             while more := os.read(ours, 4096):
                 seen += more
     os.close(ours)
-    assert one.returncode == 0
-    told = seen.decode()
-    assert "0 of 1 run finished" in told
-    assert re.search(r"\d+%.*\d+:\d\d:\d\d", told)
+    assert process.returncode == 0
+    output = seen.decode()
+    assert "0 of 1 run finished" in output
+    assert re.search(r"\d+%.*\d+:\d\d:\d\d", output)
 
 
 PAST_A_CHECKPOINT = 12
-"""A turn after the first checkpoint, which is written after ten."""
+"""A turn after the first checkpoint, which is saved after turn 10."""
 
 LONGER = ("learning-2x20", "--seeds", "1", "--ablate", "off", "--jobs", "2", "--json", "--no-pages")
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    """What the longer evaluation tells when nothing interrupts it."""
+def uninterrupted(tmp_path_factory):
+    """Results of the longer evaluation without an interruption."""
     done = command("eval", *LONGER, "--out", str(tmp_path_factory.mktemp("whole")))
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -112,25 +112,25 @@ def whole(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_forks")
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_an_evaluation_that_was_killed_or_stopped_goes_on_and_comes_to_the_same(tmp_path, how, whole, evaluate):
-    what, cut = LONGER, tmp_path / "cut"
-    with Started("eval", *what, "--out", str(cut)) as started:
+@pytest.mark.parametrize("stop_signal", [signal.SIGKILL, signal.SIGINT])
+def test_interrupted_evaluation_resumes(tmp_path, stop_signal, uninterrupted, evaluate):
+    cut = tmp_path / "cut"
+    with Started("eval", *LONGER, "--out", str(cut)) as started:
         while not logs_past_a_checkpoint(cut):
             time.sleep(0.05)
             assert started.returncode is None, started.finish()
-        started.send_signal(how)
+        started.send_signal(stop_signal)
         _, message = started.finish()
-        assert started.returncode == (-how if how is signal.SIGKILL else 130)
-    assert how is signal.SIGKILL or "Run the same command to continue" in message
-    # What had hardly begun may be begun anew.
-    begun = {path: data[:2000] for path, data in logs_past_a_checkpoint(cut).items()}
-    assert begun
-    again = evaluate(*what, "--out", str(cut))
+        assert started.returncode == (-stop_signal if stop_signal is signal.SIGKILL else 130)
+    assert stop_signal is signal.SIGKILL or "Run the same command to continue" in message
+    # A run that has hardly started may start again.
+    started_logs = {path: data[:2000] for path, data in logs_past_a_checkpoint(cut).items()}
+    assert started_logs
+    again = evaluate(*LONGER, "--out", str(cut))
     assert again.returncode == 0, again.stderr
-    assert untimed(json.loads(again.stdout)) == untimed(whole)
-    # What was played before was not played anew.
-    assert {path: path.read_bytes()[:2000] for path in begun} == begun
+    assert without_times(json.loads(again.stdout)) == without_times(uninterrupted)
+    # Finished turns were not played again.
+    assert {path: path.read_bytes()[:2000] for path in started_logs} == started_logs
 
 
 def logs_past_a_checkpoint(out: Path) -> dict[Path, bytes]:
@@ -140,21 +140,21 @@ def logs_past_a_checkpoint(out: Path) -> dict[Path, bytes]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_forks")
-def test_a_run_that_fails_ends_none_of_the_others(tmp_path, evaluate):
+def test_failed_run_does_not_stop_the_others(tmp_path, evaluate):
     commands = tmp_path / "commands.txt"
     commands.write_text("north\nnorth\n")
     out = tmp_path / "out"
     evaluate("learning-1x2", "--seeds", "1", "--walkthrough", str(commands), "--out", str(out))
-    # The commands are too few for one of two ablations only: with the other the episode is there already.
+    # One command is too few for the run without memory. The other run already has its episode.
     commands.write_text("north\n")
     done = evaluate(
         *("learning-1x2", "--seeds", "1", "--ablate", "off", "--walkthrough", str(commands)),
         *("--out", str(out), "--json"),
     )
     assert done.returncode == 1
-    told = json.loads(done.stdout)
-    assert [(run["ablation"], run["metrics"]["places"]) for run in told["runs"]] == [("on", 3)]
-    [failure] = told["failures"]
+    results = json.loads(done.stdout)
+    assert [(run["ablation"], run["metrics"]["places"]) for run in results["runs"]] == [("on", 3)]
+    [failure] = results["failures"]
     assert failure["ablation"] == "off"
     assert failure["reason"].startswith("Episode 1 ended (player stopped): ")
     assert failure["reason"] in done.stderr
@@ -163,24 +163,24 @@ def test_a_run_that_fails_ends_none_of_the_others(tmp_path, evaluate):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_forks")
-def test_the_results_are_stored_and_fetched_where_a_url_says(tmp_path, monkeypatch, evaluate):
-    kept, one, other = (tmp_path / name for name in ("kept", "one", "other"))
-    for folder in (one, other):
+def test_results_are_stored_at_a_url(tmp_path, monkeypatch, evaluate):
+    stored, first, second = (tmp_path / name for name in ("stored", "first", "second"))
+    for folder in (first, second):
         folder.mkdir()
         monkeypatch.chdir(folder)
-        done = evaluate("learning-1x2", "--seeds", "1", "--out", f"file://{kept}", "--no-pages")
+        done = evaluate("learning-1x2", "--seeds", "1", "--out", f"file://{stored}", "--no-pages")
         assert done.returncode == 0, done.stderr
-        assert f"Stored: file://{kept}" in done.stdout
-    names = {path.name for path in kept.iterdir()}
+        assert f"Stored: file://{stored}" in done.stdout
+    names = {path.name for path in stored.iterdir()}
     assert names == {"runs", "results.json", "episodes.csv", "report.md", "report.html"}
-    # The second one had nothing to play.
+    # The second evaluation found everything in the store.
     assert "finished" not in done.stderr
-    assert len(logs(other)) == 1
+    assert len(logs(second)) == 1
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_forks")
-def test_a_model_plays_in_processes_of_their_own(tmp_path, evaluate):
+def test_model_plays_in_parallel_processes(tmp_path, evaluate):
     with ChatServer(lambda asked: Answer("ACTION: look")) as server:
         done = evaluate(
             *("learning-1x2", "--seeds", "1,2", "--model", server.model, "--base-url", server.url),
@@ -191,7 +191,7 @@ def test_a_model_plays_in_processes_of_their_own(tmp_path, evaluate):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["learning"], "Unknown protocol 'learning'. Choose from: tales-100"),
         (["learning-1x2", "--seeds", "0"], "--seeds takes positive numbers, such as 1,2,3 or 1-10, not '0'."),
@@ -204,22 +204,22 @@ def test_a_model_plays_in_processes_of_their_own(tmp_path, evaluate):
         (["learning-1x2", "--games", "no such story"], "No story file at no such story"),
     ],
 )
-def test_bad_input_is_refused_and_nothing_is_played(tmp_path, options, said, evaluate):
+def test_invalid_options_are_refused(tmp_path, options, message, evaluate):
     done = evaluate(*options, "--out", str(tmp_path / "out"))
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_that_can_not_be_one_is_refused(tmp_path, evaluate):
+def test_invalid_output_folder_is_refused(tmp_path, evaluate):
     (tmp_path / "out").write_text("a file")
-    for out, said in ((tmp_path / "out", "out can't be used as a folder: "), ("", "--out is empty. Name a folder")):
+    for out, message in ((tmp_path / "out", "out can't be used as a folder: "), ("", "--out is empty. Name a folder")):
         done = evaluate("learning-1x2", "--seeds", "1", "--out", str(out))
         assert done.returncode == 2
-        assert said in done.stderr
+        assert message in done.stderr
 
 
-def test_a_walkthrough_that_is_not_there_is_refused(tmp_path, evaluate):
+def test_missing_walkthrough_is_refused(tmp_path, evaluate):
     done = evaluate("learning-1x2", "--walkthrough", str(tmp_path / "none"), "--out", str(tmp_path / "out"))
     assert done.returncode == 2
     assert "none can't be read: " in done.stderr
@@ -228,7 +228,7 @@ def test_a_walkthrough_that_is_not_there_is_refused(tmp_path, evaluate):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_forks")
-def test_a_store_that_can_not_be_written_ends_no_run(tmp_path, monkeypatch, evaluate):
+def test_unwritable_store_does_not_stop_runs(tmp_path, monkeypatch, evaluate):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "kept").write_text("a file, not a folder")
     done = evaluate("learning-1x2", "--seeds", "1-2", "--no-pages", "--out", f"file://{tmp_path}/kept/here")
@@ -238,7 +238,7 @@ def test_a_store_that_can_not_be_written_ends_no_run(tmp_path, monkeypatch, eval
     assert "Run the same command to upload them" in done.stderr
 
 
-def test_an_unreachable_model_has_its_own_exit_code(tmp_path, evaluate):
+def test_unreachable_model_exits_with_code_3(tmp_path, evaluate):
     done = evaluate(
         *("learning-1x2", "--model", "m", "--base-url", "http://localhost:9/v1", "--out", str(tmp_path / "out"))
     )

@@ -1,4 +1,4 @@
-"""The closing summary: the score per episode, repeated mistakes with and without memory, and the useful memories."""
+"""Tests of the summary at the end of a run: scores, repeated mistakes and useful memories."""
 
 import io
 import json
@@ -21,7 +21,7 @@ from zorkgpt.runlog.episodes import read_episode
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
-    """Three episodes, with the configuration and the story that the summary needs."""
+    """Play three episodes and return what a summary is made from."""
     workdir = tmp_path_factory.mktemp("played")
     with a_run(workdir, turns=40) as run:
         ended = [run.play_episode() for _ in range(3)]
@@ -43,17 +43,17 @@ def summary_text(played, columns: int, control=()) -> list[str]:
     return console.file.getvalue().splitlines()
 
 
-def test_the_most_useful_memories_were_shown_before_they_were_followed(played):
+def test_useful_memories_are_sorted_by_points(played):
     memories = learned(played[0]).memories
     assert 0 < len(memories) <= 3
     for memory in memories:
         assert memory.shown >= memory.followed >= memory.worked > 0
-    assert [one.points for one in memories] == sorted((one.points for one in memories), reverse=True)
+    assert [entry.points for entry in memories] == sorted((entry.points for entry in memories), reverse=True)
     assert memories[0].points > 0
 
 
 @pytest.mark.parametrize("columns", [60, 80, 140])
-def test_the_summary_draws_a_bar_per_episode_within_any_width(played, columns):
+def test_summary_has_one_score_bar_per_episode(played, columns):
     lines = summary_text(played, columns)
     bars = [line for line in lines if "█" in line]
     assert len(bars) == 3
@@ -63,13 +63,13 @@ def test_the_summary_draws_a_bar_per_episode_within_any_width(played, columns):
     assert learned(played[0]).memories[0].title in "\n".join(lines)
 
 
-def test_the_summary_compares_rates_with_and_without_memory(played):
+def test_summary_compares_mistakes_with_and_without_memory(played):
     workdir = played[0]
     first = read_episode(workdir, 1, EPISODE_LOG)
-    later = [one.failures for one in learned(workdir).episodes[1:]]
+    later = [entry.failures for entry in learned(workdir).episodes[1:]]
     turns = [event for event in first if isinstance(event, TurnRecord)]
     failures = sum(failed(turn.transition) for turn in turns)
-    # A second episode that plays like the first one repeats all of its failures.
+    # An episode that plays like the first repeats all of its failures.
     with_memory = sum(count.repeated for count in later) / sum(count.actions for count in later)
     lines = summary_text(played, 80, control=first)
     assert f"Repeated mistakes: {with_memory:.0%} of actions with memory, {failures / len(turns):.0%} without" in lines
@@ -77,12 +77,12 @@ def test_the_summary_compares_rates_with_and_without_memory(played):
     assert len(lines) < 24
 
 
-def test_without_a_control_episode_the_summary_says_how_to_measure(played):
+def test_summary_without_control_episode_shows_no_comparison(played):
     lines = summary_text(played, 80)
     assert any(line.startswith("Repeated mistakes: ") and "without" not in line for line in lines)
 
 
-def test_a_folder_that_is_gone_is_not_advised(played, tmp_path):
+def test_summary_does_not_recommend_viewing_a_deleted_folder(played, tmp_path):
     _, services, ended = played
     gone = services.config.with_workdir(tmp_path / "gone")
     summary = summary_of(
@@ -95,7 +95,7 @@ def test_a_folder_that_is_gone_is_not_advised(played, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_control_episode_plays_without_memory_and_leaves_no_files(tmp_path, monkeypatch):
+def test_control_episode_plays_without_memory_and_leaves_no_files(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
     with ControlEpisode(find_story("slackwater").path, 1, 15, EPISODE_LOG) as control:
@@ -105,7 +105,7 @@ def test_a_control_episode_plays_without_memory_and_leaves_no_files(tmp_path, mo
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_control_episode_ends_with_the_run(tmp_path, monkeypatch):
+def test_interrupted_control_episode_leaves_no_files(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
     with pytest.raises(KeyboardInterrupt), ControlEpisode(find_story("slackwater").path, 1, 500, EPISODE_LOG):
@@ -114,18 +114,18 @@ def test_a_control_episode_ends_with_the_run(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_failed_control_episode_is_left_out_with_one_log_line(tmp_path, caplog):
+def test_failed_control_episode_is_logged_once(tmp_path, caplog):
     with ControlEpisode(tmp_path / "nowhere.z5", 1, 30, EPISODE_LOG) as control:
         assert control.events() == ()
     assert [record.message for record in caplog.records] == ["control episode failed"]
 
 
-def test_a_folder_without_episodes_shows_nothing(tmp_path):
+def test_empty_folder_has_no_learning_summary(tmp_path):
     assert learned(tmp_path) == Learning((), ())
 
 
 @pytest.mark.slow
-def test_without_a_model_ten_episodes_are_the_default(tmp_path):
+def test_rules_player_plays_ten_episodes_by_default(tmp_path):
     done = command("--workdir", str(tmp_path), "--max-turns", "4", "--json")
     summary = json.loads(done.stdout)
     assert [episode["episode"] for episode in summary["episodes"]] == list(range(1, 11))

@@ -1,4 +1,4 @@
-"""The main job, as a new user runs it."""
+"""Test of a run with default options."""
 
 import re
 
@@ -8,7 +8,7 @@ from tests.fixtures.command_line import command
 
 
 @pytest.mark.slow
-def test_the_main_job_plays_ten_episodes_and_prints_one_summary(tmp_path):
+def test_default_run_plays_ten_episodes_and_prints_one_summary(tmp_path):
     done = command("--workdir", str(tmp_path), "--max-turns", "15")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()

@@ -1,4 +1,4 @@
-"""`map`: what each command says, and that the page about it says what is so."""
+"""Tests of the `map` command."""
 
 import json
 import shlex
@@ -36,7 +36,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_show_tells_every_room(folder, capsys):
+def test_show_lists_rooms_and_exits(folder, capsys):
     assert run(["map", "--workdir", str(folder), "show"]) == 0
     assert capsys.readouterr().out == (
         "1 Hall (the player is here)\n"
@@ -52,7 +52,7 @@ def test_show_tells_every_room(folder, capsys):
     )
 
 
-def test_the_group_alone_lists_the_rooms(folder, tmp_path, capsys):
+def test_map_without_subcommand_lists_rooms(folder, tmp_path, capsys):
     assert run(["map", "--workdir", str(folder)]) == 0
     listed = capsys.readouterr().out
     run(["map", "show", "--workdir", str(folder)])
@@ -63,7 +63,7 @@ def test_the_group_alone_lists_the_rooms(folder, tmp_path, capsys):
     assert capsys.readouterr().out.startswith("No map yet")
 
 
-def test_svg_and_graphml_are_written_to_a_file(folder, capsys):
+def test_svg_and_graphml_files_are_written(folder, capsys):
     assert run(["map", "svg", "--workdir", str(folder), "--out", str(folder / "map.svg")]) == 0
     assert run(["map", "graphml", "--workdir", str(folder), "--out", str(folder / "map.graphml")]) == 0
     assert capsys.readouterr().out == f"Written to {folder / 'map.svg'}.\nWritten to {folder / 'map.graphml'}.\n"
@@ -72,24 +72,24 @@ def test_svg_and_graphml_are_written_to_a_file(folder, capsys):
 
 
 @pytest.mark.parametrize("command", ["show", "svg", "graphml"])
-def test_a_folder_without_a_map_is_bad_input(tmp_path, command, capsys):
+def test_folder_without_map_is_refused(tmp_path, command, capsys):
     assert run(["map", command, "--workdir", str(tmp_path)]) == 2
     assert "There is no map at" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_can_not_be_written_is_bad_input(folder, capsys):
+def test_unwritable_output_file_is_refused(folder, capsys):
     assert run(["map", "svg", "--workdir", str(folder), "--out", str(folder / "no" / "map.svg")]) == 2
     assert "Name another file with --out" in capsys.readouterr().err
 
 
-def test_looking_changes_nothing(folder):
+def test_show_changes_no_files(folder):
     before = {path: path.read_bytes() for path in folder.iterdir()}
     run(["map", "show", "--workdir", str(folder)])
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_the_commands_of_the_page_work_after_a_run(tmp_path, monkeypatch, capsys):
+def test_documented_map_commands_work(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert run(["play", "--player", "rules", "--episodes", "1", "--max-turns", "10", "--quiet"]) == 0
     assert len(COMMANDS) == 3

@@ -1,4 +1,4 @@
-"""`memories audit` and `memories classify`, through the whole command line."""
+"""Tests of `memories audit` and `memories classify`."""
 
 import pytest
 
@@ -51,20 +51,20 @@ def classify(file, *options):
     return run(["memories", "classify", "--file", str(file), *options])
 
 
-def test_without_a_yes_nothing_is_changed(file, capsys):
+def test_classify_without_yes_changes_nothing(file, capsys):
     assert classify(file) == ExitCode.BAD_INPUT
-    said = capsys.readouterr()
-    assert "permanent Hall (5): Sword on the wall" in said.out
-    assert "permanent Hall (5): Rug moves" in said.out
-    assert "Confirm with --yes" in said.err
+    output = capsys.readouterr()
+    assert "permanent Hall (5): Sword on the wall" in output.out
+    assert "permanent Hall (5): Rug moves" in output.out
+    assert "Confirm with --yes" in output.err
     assert file.read_text() == OLD
 
 
-def test_after_a_yes_every_memory_is_marked_and_the_old_file_is_kept(file, capsys):
+def test_classify_marks_memories_and_keeps_a_backup(file, capsys):
     assert classify(file, "--yes") == ExitCode.OK
-    said = capsys.readouterr().out
-    assert "4 memories classified" in said
-    assert "the default for unmarked memories; no model was asked" in said
+    output = capsys.readouterr().out
+    assert "4 memories classified" in output
+    assert "the default for unmarked memories; no model was asked" in output
     assert file.with_name("Memories.md.unclassified.backup").read_text() == OLD
     marked = file.read_text()
     for header in (
@@ -77,18 +77,20 @@ def test_after_a_yes_every_memory_is_marked_and_the_old_file_is_kept(file, capsy
     ):
         assert header in marked
     before, after = (parse(text.encode()).memories(5) for text in (OLD, marked))
-    assert [(one.title, one.text, one.status) for one in before] == [(one.title, one.text, one.status) for one in after]
+    assert [(entry.title, entry.text, entry.status) for entry in before] == [
+        (entry.title, entry.text, entry.status) for entry in after
+    ]
     assert classify(file, "--yes") == ExitCode.OK
     assert "Every memory has a class." in capsys.readouterr().out
 
 
-def test_a_model_proposes_where_one_is_configured(file, monkeypatch):
+def test_configured_model_classifies_memories(file, monkeypatch):
     with ChatServer('{"persistences": ["permanent", "core", "core", "core"]}') as server:
         monkeypatch.setenv("ZORKGPT_LLM__AGENT_MODEL", server.model)
         monkeypatch.setenv("ZORKGPT_LLM__CLIENT_BASE_URL", server.url)
         assert classify(file, "--yes") == ExitCode.OK
         assert classify(file, "--yes", "--rules") == ExitCode.OK
-    assert [one.persistence for one in parse(file.read_bytes()).memories(5)] == [
+    assert [entry.persistence for entry in parse(file.read_bytes()).memories(5)] == [
         "permanent",
         "core",
         "core",
@@ -98,7 +100,7 @@ def test_a_model_proposes_where_one_is_configured(file, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_audit_marks_what_a_fresh_world_contradicts(file, capsys):
+def test_audit_invalidates_memories_that_contradict_a_new_game(file, capsys):
     with JerichoInterface() as game:
         numbers = {thing.room_name: thing.room for thing in game.all_objects()}
         sword = next(thing.number for thing in game.all_objects() if thing.name == "short sword")
@@ -112,11 +114,11 @@ def test_the_audit_marks_what_a_fresh_world_contradicts(file, capsys):
     before = file.read_text()
     assert run(["memories", "audit", "--file", str(file)]) == ExitCode.OK
     assert file.read_text() == before
-    said = capsys.readouterr().out
-    assert "1 confirmed, 1 contradicted, 0 not checkable. Invalidate them with --apply." in said
+    output = capsys.readouterr().out
+    assert "1 confirmed, 1 contradicted, 0 not checkable. Invalidate them with --apply." in output
     assert run(["memories", "audit", "--file", str(file), "--apply"]) == ExitCode.OK
-    said = capsys.readouterr().out
-    assert said.endswith("1 confirmed, 1 contradicted, 0 not checkable.\n")
+    output = capsys.readouterr().out
+    assert output.endswith("1 confirmed, 1 contradicted, 0 not checkable.\n")
     assert f'[Invalidated at T0: "In a fresh world the short sword is in Hall ({hall})"]' in file.read_text()
     (kept,) = parse(file.read_bytes()).memories(hall)
     assert kept.status == "ACTIVE"

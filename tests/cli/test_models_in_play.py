@@ -1,4 +1,4 @@
-"""`play` with a model: what it took is shown and kept, a ceiling ends it cleanly, and its key shows nowhere."""
+"""Tests of `play` with a model: usage, limits, recordings and failures."""
 
 import json
 import logging
@@ -53,7 +53,7 @@ def play(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.slow
-def test_what_the_models_took_stands_in_the_summary_and_the_log(play, tmp_path):
+def test_model_usage_is_in_summary_and_log(play, tmp_path):
     with ChatServer(reply, key=KEY) as server:
         code, out, _ = play(server, "--json")
     (episode,) = json.loads(out)["episodes"]
@@ -62,10 +62,10 @@ def test_what_the_models_took_stands_in_the_summary_and_the_log(play, tmp_path):
     assert code == ExitCode.OK
     assert {role: took["calls"] for role, took in usage.items()} == {
         "agent": 4,
-        # Of the episode and its last turns at once.
+        # One for the episode and its last turns.
         "knowledge": 1,
         "memory": len(asked),
-        # Of the opening.
+        # One for the opening text.
         "objectives": 1,
     }
     assert (usage["agent"]["prompt_tokens"], usage["agent"]["completion_tokens"]) == (40, 20)
@@ -73,7 +73,7 @@ def test_what_the_models_took_stands_in_the_summary_and_the_log(play, tmp_path):
     assert ended.metrics["model_usage"] == usage
 
 
-def test_a_plain_model_sees_the_transcript_alone(play, tmp_path):
+def test_plain_model_sees_only_the_transcript(play, tmp_path):
     with ChatServer(reply) as server:
         code, out, _ = play(server, "--json", "--player", "plain")
     summary = json.loads(out)
@@ -87,7 +87,7 @@ def test_a_plain_model_sees_the_transcript_alone(play, tmp_path):
     assert not (tmp_path / "files" / "Memories.md").exists()
 
 
-def test_an_evaluation_compares_with_a_plain_model(tmp_path, monkeypatch, capsys):
+def test_evaluation_compares_with_plain_model(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     with ChatServer(reply) as server:
         given = ["--model", server.model, "--base-url", server.url, "--out", str(tmp_path / "out"), "--jobs", "1"]
@@ -99,7 +99,7 @@ def test_an_evaluation_compares_with_a_plain_model(tmp_path, monkeypatch, capsys
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory) -> Path:
-    """Record two episodes of a model."""
+    """Record two episodes played by a model."""
     folder = tmp_path_factory.mktemp("recording") / "files"
     numbers = iter(range(100))
     actions = ["north", "look", "wait", "south"]
@@ -115,7 +115,7 @@ def recording(tmp_path_factory) -> Path:
     return folder
 
 
-def test_a_recorded_run_is_repeated_without_a_model(recording, tmp_path, capsys):
+def test_recorded_run_replays_without_a_model(recording, tmp_path, capsys):
     again = tmp_path / "again"
     assert run(["play", "--replay", str(recording), "--workdir", str(again), "--json"]) == ExitCode.OK
     summary = json.loads(capsys.readouterr().out)
@@ -138,22 +138,22 @@ def test_a_recorded_run_is_repeated_without_a_model(recording, tmp_path, capsys)
         (["--workdir", "other", "--replay", "nowhere"], "there is no run of a model"),
     ],
 )
-def test_a_recording_that_does_not_fit_is_a_clear_error(recording, tmp_path, monkeypatch, options, message, capsys):
+def test_unsuitable_recording_is_refused(recording, tmp_path, monkeypatch, options, message, capsys):
     monkeypatch.chdir(tmp_path)
     code = run(["play", "--replay", str(recording), *(option.format(recording=recording) for option in options)])
-    told = capsys.readouterr()
+    printed = capsys.readouterr()
     assert code in (ExitCode.BAD_INPUT, ExitCode.EPISODE_FAILED)
-    said = " ".join((told.out + told.err).split())
-    assert message in said
-    assert "--resume" not in said
+    output = " ".join((printed.out + printed.err).split())
+    assert message in output
+    assert "--resume" not in output
 
 
-def test_every_question_to_a_model_can_be_read_again(play, tmp_path):
+def test_model_calls_are_logged(play, tmp_path):
     with ChatServer(reply) as server:
         play(server, "--quiet")
     calls = list(read_events(run_directory(tmp_path / "files", 1) / MODEL_CALLS))
     assert all(isinstance(call, ModelCalled) for call in calls)
-    # The first request only asked whether the model answers.
+    # The first request only checks that the model answers.
     assert len(calls) == len(server.requests) - 1
     agent = [called for called in calls if called.call.role == "agent"]
     assert [called.turn for called in agent] == [1, 2, 3, 4]
@@ -161,25 +161,25 @@ def test_every_question_to_a_model_can_be_read_again(play, tmp_path):
     assert [message.speaker for message in agent[0].call.messages] == ["system", "user"]
 
 
-def test_a_ceiling_on_tokens_ends_the_run_with_everything_saved(play, tmp_path):
+def test_token_limit_ends_the_episode(play, tmp_path):
     with ChatServer(reply) as server:
         code, out, _ = play(server, "--json", "--max-tokens", "40", "--episodes", "3", "--synchronous")
     (episode,) = json.loads(out)["episodes"]
     assert code == ExitCode.OK
     assert (episode["ending"], len(server.requests)) == ("budget", 3)
-    # Each request, the one at the start included, takes 15 tokens.
+    # Each request takes 15 tokens, including the one at the start.
     assert "The ceiling of 40 tokens is reached: 45 were used." in episode["message"]
     *_, ended = read_episode(tmp_path / "files", 1)
     assert ended.reason == "budget"
 
 
-def test_every_turn_says_what_the_run_has_taken_so_far(tmp_path):
+def test_turn_record_includes_tokens_used_so_far(tmp_path):
     with ChatServer(reply) as server, runs.a_run(tmp_path, choice=runs.MODEL, url=server.url) as run:
         spent = [run.process_turn().spent.tokens for _ in range(2)]
     assert 0 < spent[0] < spent[1]
 
 
-def test_a_ceiling_on_cost_needs_prices(play, tmp_path):
+def test_cost_limit_requires_prices(play, tmp_path):
     with ChatServer(reply) as server:
         code, _, err = play(server, "--max-cost", "1")
         assert (code, server.requests) == (ExitCode.BAD_INPUT, [])
@@ -189,30 +189,30 @@ def test_a_ceiling_on_cost_needs_prices(play, tmp_path):
         code, out, _ = play(server, "--json", "--max-cost", "2", "--synchronous")
     (episode,) = json.loads(out)["episodes"]
     assert (code, episode["ending"], len(server.requests)) == (ExitCode.OK, "budget", 2)
-    # The other half was spent on the request at the start.
+    # The request at the start cost the rest.
     assert sum(took["cost"] for took in episode["model_usage"].values()) == 1
 
 
-def test_prices_can_come_from_the_environment(play, monkeypatch):
+def test_prices_can_be_set_in_the_environment(play, monkeypatch):
     monkeypatch.setenv("ZORKGPT_LLM__PRICES", '{"test-model": {"prompt": 100000, "completion": 0}}')
     with ChatServer(reply) as server:
         _, out, _ = play(server, "--json", "--max-cost", "2")
     assert json.loads(out)["episodes"][0]["ending"] == "budget"
 
 
-def test_a_model_that_keeps_failing_ends_the_episode_saved(play, tmp_path, monkeypatch):
+def test_repeated_model_failures_end_the_episode(play, tmp_path, monkeypatch):
     monkeypatch.setenv("ZORKGPT_LLM__MAX_FAILURES", "2")
 
-    def dies(request):
-        asked = sum("You are playing a text adventure" in one.prompt for one in server.requests)
+    def fail_from_turn_3(request):
+        asked = sum("You are playing a text adventure" in each.prompt for each in server.requests)
         return reply(request) if asked < 3 else Status(500)
 
-    with ChatServer(dies) as server:
+    with ChatServer(fail_from_turn_3) as server:
         code, out, _ = play(server, "--json")
     (episode,) = json.loads(out)["episodes"]
     assert code == ExitCode.EPISODE_FAILED
     assert (episode["ending"], episode["turns"]) == ("error", 2)
-    # A background question may have failed too before that was noticed.
+    # A background question may have failed too.
     assert re.search(r"[23] calls in a row failed", episode["message"])
     assert (tmp_path / "files" / "map_state.json").exists()
 
@@ -220,8 +220,8 @@ def test_a_model_that_keeps_failing_ends_the_episode_saved(play, tmp_path, monke
 PAGE = Body(b"<!DOCTYPE html><html><body>502 Bad Gateway</body></html>")
 
 
-def served_until(turn: int, server: ChatServer, fault, *, times: int):
-    """Return replies that are a fault so many times when the agent is asked for this turn."""
+def fail_at(turn: int, server: ChatServer, fault, *, times: int):
+    """Return a reply function that fails `times` times, beginning with the agent's request for `turn`."""
 
     def serve(request):
         asked = sum("You are playing a text adventure" in each.prompt for each in server.requests)
@@ -232,9 +232,9 @@ def served_until(turn: int, server: ChatServer, fault, *, times: int):
 
 
 @pytest.mark.parametrize("nested", [False, True], ids=["a web page", "a nested answer"])
-def test_one_bad_response_in_the_middle_of_a_run_costs_no_turn(play, tmp_path, nested):
+def test_single_bad_response_costs_no_turn(play, tmp_path, nested):
     fault = Answer('{"action": ' + "[" * 200_000) if nested else PAGE
-    with ChatServer(lambda request: served_until(3, server, fault, times=1)(request)) as server:
+    with ChatServer(lambda request: fail_at(3, server, fault, times=1)(request)) as server:
         code, out, _ = play(server, "--json")
     (episode,) = json.loads(out)["episodes"]
     turns = runs.turns_of(tmp_path / "files")
@@ -243,10 +243,10 @@ def test_one_bad_response_in_the_middle_of_a_run_costs_no_turn(play, tmp_path, n
 
 
 @pytest.mark.slow
-def test_a_server_that_sends_only_web_pages_ends_the_episode_resumable(play, tmp_path, monkeypatch):
+def test_repeated_web_pages_end_the_episode_resumably(play, tmp_path, monkeypatch):
     monkeypatch.setenv("ZORKGPT_LLM__MAX_FAILURES", "2")
-    with ChatServer(lambda request: served_until(3, server, PAGE, times=2)(request)) as server:
-        # One question after the other, so that none between the two pages is answered.
+    with ChatServer(lambda request: fail_at(3, server, PAGE, times=2)(request)) as server:
+        # Synchronous, so that no other question is answered between the two failures.
         code, out, _ = play(server, "--json", "--synchronous")
         (failed,) = json.loads(out)["episodes"]
         assert (code, failed["ending"], failed["turns"]) == (ExitCode.EPISODE_FAILED, "error", 2)
@@ -257,7 +257,7 @@ def test_a_server_that_sends_only_web_pages_ends_the_episode_resumable(play, tmp
 
 
 @pytest.mark.parametrize("failure", [None, Status(401, f"wrong key {KEY}"), Status(500, f"Bearer {KEY}")], ids=str)
-def test_the_key_is_in_nothing_that_a_run_prints_or_leaves_behind(play, tmp_path, failure, caplog, monkeypatch):
+def test_api_key_is_never_printed_or_saved(play, tmp_path, failure, caplog, monkeypatch):
     monkeypatch.setenv("ZORKGPT_LLM__MAX_FAILURES", "2")
     caplog.set_level(logging.DEBUG)
     with ChatServer(lambda request: failure if failure and len(server.requests) > 2 else reply(request)) as server:
@@ -270,7 +270,7 @@ def test_the_key_is_in_nothing_that_a_run_prints_or_leaves_behind(play, tmp_path
 
 
 @pytest.mark.slow
-def test_a_run_says_when_the_model_misses_the_point(play, tmp_path):
+def test_run_reports_memory_model_that_misreads_its_prompt(play, tmp_path):
     core = '{"should_remember": true, "category": "NOTE", "memory_title": "Air %d", "memory_text": "Damp.", '
     made, actions = iter(range(100)), iter(["look", "jump", "sing", "sleep", "wave", "swim"])
 
@@ -290,7 +290,7 @@ def test_a_run_says_when_the_model_misses_the_point(play, tmp_path):
 @pytest.mark.parametrize(
     "fault", [Trickle(Answer("ACTION: look" + " " * 2000), 0.05), Silence()], ids=["trickle", "silence"]
 )
-def test_a_model_that_never_finishes_ends_the_episode_saved(play, tmp_path, monkeypatch, fault):
+def test_endless_model_response_ends_the_episode(play, tmp_path, monkeypatch, fault):
     monkeypatch.setenv("ZORKGPT_LLM__DEADLINE_S", "0.3")
     monkeypatch.setenv("ZORKGPT_LLM__MAX_FAILURES", "2")
     with ChatServer(lambda request: fault if "You are playing" in request.prompt else reply(request)) as server:
@@ -304,7 +304,7 @@ def test_a_model_that_never_finishes_ends_the_episode_saved(play, tmp_path, monk
 
 
 @pytest.mark.slow
-def test_rules_choose_for_a_model_without_commands_and_every_record_says_so(play, tmp_path):
+def test_rules_replace_a_model_that_gives_no_commands(play, tmp_path):
     def rambles(request):
         return "Certainly! Let me think." if "You are playing" in request.prompt else reply(request)
 
@@ -314,7 +314,7 @@ def test_rules_choose_for_a_model_without_commands_and_every_record_says_so(play
     assert (code, [turn.player for turn in turns]) == (ExitCode.OK, ["rules"] * 4)
 
 
-def test_without_a_stand_in_an_unusable_answer_ends_the_episode(tmp_path):
+def test_unusable_answer_without_fallback_ends_the_episode(tmp_path):
     def rambles(request):
         return "Let me think!" if "You are playing" in request.prompt else reply(request)
 
@@ -326,7 +326,7 @@ def test_without_a_stand_in_an_unusable_answer_ends_the_episode(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_weak_model_that_answers_by_schema_plays_itself(play, tmp_path):
+def test_weak_model_plays_with_structured_output(play, tmp_path):
     def typed(request):
         if "You are playing" not in request.prompt:
             return reply(request)
@@ -341,7 +341,7 @@ def test_a_weak_model_that_answers_by_schema_plays_itself(play, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"),
+    ("fault", "message"),
     [
         (Status(500, "out of memory"), "out of memory"),
         (Status(503, "loading model"), "loading model"),
@@ -350,16 +350,16 @@ def test_a_weak_model_that_answers_by_schema_plays_itself(play, tmp_path):
     ],
     ids=["500", "503", "a web page", "silence"],
 )
-def test_a_model_that_fails_at_the_start_is_exit_code_3_with_what_came(play, tmp_path, monkeypatch, fault, said):
+def test_model_failure_at_start_exits_with_code_3(play, tmp_path, monkeypatch, fault, message):
     monkeypatch.setenv("ZORKGPT_LLM__TIMEOUT_S", "0.3")
     with ChatServer(fault) as server:
         code, _, err = play(server)
     assert code == ExitCode.MODEL_UNREACHABLE
-    assert re.search(said, err)
+    assert re.search(message, err)
     assert not (tmp_path / "files" / "runs").exists()
 
 
-def test_doctor_tells_what_was_learned_of_a_server(tmp_path, monkeypatch, capsys):
+def test_doctor_reports_server_capabilities(tmp_path, monkeypatch, capsys):
     def refuses(request):
         form = request.body.get("response_format", {}).get("type")
         return Status(500, "response_format: json_schema") if form == "json_schema" else '{"ready": true}'
@@ -368,8 +368,8 @@ def test_doctor_tells_what_was_learned_of_a_server(tmp_path, monkeypatch, capsys
         monkeypatch.setenv("ZORKGPT_LLM__AGENT_MODEL", server.model)
         monkeypatch.setenv("ZORKGPT_LLM__CLIENT_BASE_URL", server.url)
         run(["doctor", "--workdir", str(tmp_path)])
-    told = " ".join(capsys.readouterr().out.split())
-    assert "(typed answers by json_object with a schema, a context of 8192 tokens)" in told
+    output = " ".join(capsys.readouterr().out.split())
+    assert "(typed answers by json_object with a schema, a context of 8192 tokens)" in output
 
 
 _SMALL_CONTEXT = 2_048
@@ -378,7 +378,7 @@ _SMALL_CONTEXT = 2_048
 @pytest.mark.slow
 @pytest.mark.parametrize("schemas", [True, False], ids=["schemas", "no schemas"])
 @pytest.mark.parametrize("listed", [True, False], ids=["in the listing", "in an error"])
-def test_a_server_with_a_small_context_plays_on_with_prompts_that_fit(play, tmp_path, listed, schemas):
+def test_prompts_fit_a_small_context(play, tmp_path, listed, schemas):
     commands = iter(get_bundled_walkthrough())
     too_long = []
 
@@ -396,9 +396,9 @@ def test_a_server_with_a_small_context_plays_on_with_prompts_that_fit(play, tmp_
     (episode,) = json.loads(out)["episodes"]
     turns = runs.turns_of(tmp_path / "files")
     assert (code, episode["turns"], {turn.player for turn in turns}) == (ExitCode.OK, 20, {"model"})
-    # Until the first answer, roles that ask at the same time are each refused.
+    # Before the first answer, several roles may be refused at the same time.
     assert len(too_long) < (1 if listed else 10)
     asked = [request.prompt for request in server.requests if "You are playing" in request.prompt]
     assert all("ACTION: and one command." in prompt and "## Certain" in prompt for prompt in asked)
-    # The agent learns of the context with its first answer, and then asks for no more than fits.
+    # With its first answer the agent learns the size of the context, and then requests no more than fits.
     assert not any("\n[...]\n" in prompt for prompt in asked[1:])

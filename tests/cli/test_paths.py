@@ -1,4 +1,4 @@
-"""Every command looks where the configuration says that a run keeps its things."""
+"""Tests that all commands use the configured paths."""
 
 import re
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("memories", "show"), "Causeway End (30)"),
         (("memories", "check"), "0 lines not parsed"),
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
         (("view", "--export", "page.html"), "Exported to page.html"),
     ],
 )
-def test_what_was_played_as_configured_is_found(tmp_path, words, said):
+def test_commands_use_configured_paths(tmp_path, words, message):
     configured = (
         "[tool.zorkgpt.gameplay]\nzork_game_workdir = 'mine'\n"
         "[tool.zorkgpt.simple_memory]\nmemory_file = 'Known.md'\n"
@@ -28,6 +28,6 @@ def test_what_was_played_as_configured_is_found(tmp_path, words, said):
     assert command("--episodes", "1", "--max-turns", "3", "--quiet", cwd=tmp_path).returncode == 0
     done = command(*words, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert said in done.stdout
+    assert message in done.stdout
     if words == ("map", "show"):
         assert re.search(r"^\d+ .* \(the player is here\)$", done.stdout, re.MULTILINE)

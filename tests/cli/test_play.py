@@ -1,4 +1,4 @@
-"""The command line as people and scripts meet it: real processes, real files, exit codes."""
+"""Tests of the command line in real processes: options, errors, exit codes and terminals."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from tests.fixtures.command_line import ROOT, Started, command, environment
 pytestmark = pytest.mark.slow
 
 
-def test_a_second_run_goes_on_where_the_first_ended(tmp_path):
+def test_second_run_continues_episode_numbers(tmp_path):
     for expected in ([1, 2], [3, 4]):
         done = command("--workdir", str(tmp_path), "--max-turns", "10", "--episodes", "2", "--json")
         summary = json.loads(done.stdout)
@@ -30,7 +30,7 @@ def test_a_second_run_goes_on_where_the_first_ended(tmp_path):
     assert summary["episodes"][0]["turns_by_rules"] == 0
 
 
-def test_a_walkthrough_that_is_no_text_file_is_a_clear_error(tmp_path):
+def test_walkthrough_that_is_not_text_is_refused(tmp_path):
     picture = tmp_path / "map.png"
     picture.write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00")
     done = command("--workdir", str(tmp_path / "run"), "--walkthrough", str(picture))
@@ -49,26 +49,26 @@ def test_offline_is_an_alias_of_the_rules_player(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("map_state.json", "the map file is damaged and was set aside"),
         ("objectives.json", "the objectives file is damaged and was set aside"),
         ("Memories.md", "a file was recovered from its backup"),
     ],
 )
-def test_a_damaged_file_is_set_aside_and_said_so(tmp_path, name, said):
+def test_damaged_file_is_set_aside_and_reported(tmp_path, name, message):
     short = ("--workdir", str(tmp_path), "--max-turns", "20", "--episodes", "1", "--quiet")
     assert "Note:" not in command(*short).stdout
     broken = b"\x80\xfe" * 40_000
     (tmp_path / name).write_bytes(broken)
     done = command(*short)
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"Note: {said}: {tmp_path / name}.damaged-1\n" in done.stdout
+    assert f"Note: {message}: {tmp_path / name}.damaged-1\n" in done.stdout
     assert (tmp_path / f"{name}.damaged-1").read_bytes() == broken
     assert (tmp_path / "zorkgpt.log").stat().st_size < 10_000
 
 
-def test_a_story_that_does_not_tell_where_one_is_says_so_once(tmp_path):
+def test_unknown_location_is_reported_once(tmp_path):
     done = command(
         "--game",
         str(own_stories.compiled("keypress")),
@@ -82,14 +82,14 @@ def test_a_story_that_does_not_tell_where_one_is_says_so_once(tmp_path):
     assert done.stdout.count("The player's location is unknown") == 1
 
 
-def test_quiet_shows_the_summary_only(tmp_path):
+def test_quiet_prints_only_the_summary(tmp_path):
     done = command("--workdir", str(tmp_path), "--max-turns", "5", "--episodes", "1", "--quiet")
     assert "[1.1]" not in done.stdout
     assert "Results" in done.stdout
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--game", "nowhere.z5"], "No story file at nowhere.z5"),
         (["--player", "nobody"], "Unknown player 'nobody'"),
@@ -103,15 +103,15 @@ def test_quiet_shows_the_summary_only(tmp_path):
         (["dance"], "dance"),
     ],
 )
-def test_bad_input_is_a_message_and_exit_code_2(tmp_path, arguments, said):
+def test_invalid_options_exit_with_code_2(tmp_path, arguments, message):
     done = command(*arguments, *([] if arguments == ["dance"] else ["--workdir", str(tmp_path / "work")]))
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "the file is empty"),
         (b"Once upon a time\n" * 20, "it is a text file"),
@@ -120,35 +120,35 @@ def test_bad_input_is_a_message_and_exit_code_2(tmp_path, arguments, said):
         (b"\x05" + bytes(30), "less than the header"),
     ],
 )
-def test_what_is_no_story_is_refused_before_it_is_loaded(tmp_path, content, said):
+def test_file_that_is_not_a_story_is_refused(tmp_path, content, message):
     (tmp_path / "story.z5").write_bytes(content)
     done = command("--game", str(tmp_path / "story.z5"), "--workdir", str(tmp_path / "work"))
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
 
 
-def test_a_misspelled_setting_is_ignored_with_one_warning(tmp_path):
+def test_misspelled_setting_causes_one_warning(tmp_path):
     arguments = ("--workdir", str(tmp_path), "--episodes", "1", "--max-turns", "1", "--quiet")
     done = command(*arguments, ZORKGPT_GAMPLAY__TURN_DELAY_SECONDS="1")
     assert done.returncode == 0
     assert done.stderr.count("Did you mean 'gameplay.turn_delay_seconds'?") == 1
 
 
-def test_a_configured_model_that_is_not_there_is_an_error_and_never_the_rules_player(tmp_path):
+def test_unreachable_model_is_an_error(tmp_path):
     done = command("--workdir", str(tmp_path), "--model", "m", "--base-url", "http://127.0.0.1:9/v1")
     assert done.returncode == 3
     assert "127.0.0.1:9" in done.stderr
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_working_directory_that_cannot_be_made_is_refused(tmp_path):
+def test_workdir_that_cannot_be_created_is_refused(tmp_path):
     (tmp_path / "taken").write_text("")
     done = command("--workdir", str(tmp_path / "taken"))
     assert done.returncode == 2
     assert "can't be written" in done.stderr
 
 
-def test_a_person_sees_on_request_what_the_agent_would_see(tmp_path):
+def test_human_player_can_see_the_agents_context(tmp_path):
     done = command(
         "--player", "human", "--workdir", str(tmp_path), stdin="read letter\nnorth\nsouth\n\\x\n/see\n/dance\nquit\n"
     )
@@ -160,7 +160,7 @@ def test_a_person_sees_on_request_what_the_agent_would_see(tmp_path):
     assert f"--resume 1 --workdir {tmp_path}" in done.stdout
 
 
-def test_a_person_takes_turns_back_and_the_record_keeps_them(tmp_path):
+def test_human_player_can_undo_turns(tmp_path):
     commands = "take penny\nnorth\nundo\n/undo\nundo\ni\nlook\n"
     done = command("--player", "human", "--workdir", str(tmp_path), stdin=commands)
     assert done.returncode == 0
@@ -176,7 +176,7 @@ def test_a_person_takes_turns_back_and_the_record_keeps_them(tmp_path):
     assert not any("penny" in item["name"] for item in turns[2]["after"]["inventory"])
 
 
-def test_a_person_who_took_a_turn_back_goes_on_from_there_later(tmp_path):
+def test_episode_resumes_after_undo(tmp_path):
     command("--player", "human", "--workdir", str(tmp_path), stdin="north\nundo\nquit\n")
     done = command("--resume", "--workdir", str(tmp_path), stdin="look\n/see\nquit\n")
     assert "resumed after turn 1." in done.stdout
@@ -184,14 +184,14 @@ def test_a_person_who_took_a_turn_back_goes_on_from_there_later(tmp_path):
     assert "The lane has been walked" not in done.stdout
 
 
-def test_a_person_sees_the_ending(tmp_path):
+def test_human_player_sees_the_ending(tmp_path):
     walkthrough = (ROOT / "infrastructure" / "games" / "slackwater.walkthrough.txt").read_text("utf-8")
     done = command("--player", "human", "--workdir", str(tmp_path), stdin=walkthrough)
     assert "── victory: score 100/100 in " in done.stdout
     assert "*** " in done.stdout
 
 
-def test_ctrl_c_saves_everything_and_says_so(tmp_path):
+def test_ctrl_c_saves_the_episode(tmp_path):
     with Started("--workdir", str(tmp_path), "--delay", "0.05") as process:
         for line in process.stdout:
             if line.startswith("[1.5]"):
@@ -206,7 +206,7 @@ def test_ctrl_c_saves_everything_and_says_so(tmp_path):
     assert json.loads(last)["reason"] == "interrupted"
 
 
-def test_games_lists_what_is_bundled_and_how_to_bring_more():
+def test_games_lists_bundled_stories():
     done = command("games")
     assert done.returncode == 0
     assert "(bundled): Slack Water, version 5, release 3" in done.stdout
@@ -215,7 +215,7 @@ def test_games_lists_what_is_bundled_and_how_to_bring_more():
     assert "infrastructure/" in done.stdout
 
 
-def test_doctor_says_what_works_and_what_is_missing(tmp_path):
+def test_doctor_reports_working_and_missing_parts(tmp_path):
     done = command("doctor", "--workdir", str(tmp_path))
     assert done.returncode == 0
     for line in (r"settings\s+ok", r"story\s+ok\s+Slack Water starts", r"model\s+none", r"files\s+ok"):
@@ -230,7 +230,7 @@ def test_doctor_says_what_works_and_what_is_missing(tmp_path):
 
 
 @pytest.mark.parametrize("option", ["-h", "--help"])
-def test_help_names_the_first_steps_the_commands_and_the_options_of_play(option):
+def test_help_lists_first_steps_commands_and_options(option):
     done = command(option)
     assert done.returncode == 0
     for name in (
@@ -246,11 +246,11 @@ def test_help_names_the_first_steps_the_commands_and_the_options_of_play(option)
         assert name in done.stdout
 
 
-def test_the_version_is_that_of_the_package():
+def test_version_matches_the_package():
     assert command("--version").stdout == f"zorkgpt {version('zorkgpt')}\n"
 
 
-def test_no_story_text_becomes_markup_or_an_escape_sequence(tmp_path):
+def test_story_text_is_not_interpreted_as_markup(tmp_path):
     done = command(
         "--walkthrough",
         _file(tmp_path, "say [bold red]hello[/bold red]"),
@@ -270,8 +270,8 @@ def _file(folder: Path, text: str) -> str:
     return str(path)
 
 
-def on_a_terminal(columns: int, lines: int, *arguments: str) -> str:
-    """What a terminal of this size is sent."""
+def terminal_output(columns: int, lines: int, *arguments: str) -> str:
+    """Return what a run writes to a terminal of this size."""
     parent, child = pty.openpty()
     size = {"COLUMNS": str(columns), "LINES": str(lines), "TERM": "xterm-256color"}
     process = subprocess.Popen(
@@ -300,14 +300,14 @@ def on_a_terminal(columns: int, lines: int, *arguments: str) -> str:
     return sent.decode("utf-8", "replace")
 
 
-def test_a_wide_terminal_shows_panels(tmp_path):
-    sent = on_a_terminal(140, 40, "--workdir", str(tmp_path), "--max-turns", "30", "--episodes", "1", "--seed", "2")
+def test_wide_terminal_shows_panels(tmp_path):
+    sent = terminal_output(140, 40, "--workdir", str(tmp_path), "--max-turns", "30", "--episodes", "1", "--seed", "2")
     for title in ("Learned in this episode", "memory shown (", "turn 30/30", "Results"):
         assert title in sent
 
 
-def test_a_narrow_terminal_shows_lines(tmp_path):
-    sent = on_a_terminal(60, 20, "--workdir", str(tmp_path), "--max-turns", "5", "--episodes", "2")
+def test_narrow_terminal_shows_lines(tmp_path):
+    sent = terminal_output(60, 20, "--workdir", str(tmp_path), "--max-turns", "5", "--episodes", "2")
     assert "Learned in this episode" not in sent
     assert sent.index("starting …") < sent.index("loading the story") < sent.index("Slack Water")
     assert "Episode 2 ended: turn limit" in sent

@@ -1,4 +1,4 @@
-"""The progress of a run, and the displays."""
+"""Tests of the progress of a run and of the displays."""
 
 import io
 from dataclasses import replace
@@ -16,7 +16,7 @@ from zorkgpt.llm.progress import CurrentCall
 
 
 class Clock:
-    """Seconds that pass only when they are told to."""
+    """A clock that advances only when a test sets it."""
 
     def __init__(self) -> None:
         self.time = 0.0
@@ -25,7 +25,7 @@ class Clock:
         return self.time
 
 
-def line_on(console: Console) -> StatusLine:
+def status_line(console: Console) -> StatusLine:
     return StatusLine(console, Status(CurrentCall()))
 
 
@@ -37,7 +37,7 @@ def paced(tmp_path, *, episodes: int, turns: int) -> tuple[RunProgress, Clock, o
     return pace, clock, run
 
 
-def test_rate_and_time_left_come_from_the_turns_that_were_played(tmp_path):
+def test_rate_and_time_left_are_computed_from_played_turns(tmp_path):
     pace, clock, run = paced(tmp_path, episodes=3, turns=40)
     with run:
         for _ in range(10):
@@ -48,7 +48,7 @@ def test_rate_and_time_left_come_from_the_turns_that_were_played(tmp_path):
         assert pace.speed() == "0.5 turns/s  at most 4 min left"
 
 
-def test_nothing_is_said_of_the_rate_before_there_is_one(tmp_path):
+def test_rate_is_unknown_after_one_turn(tmp_path):
     pace, clock, run = paced(tmp_path, episodes=1, turns=40)
     with run:
         clock.time += 1
@@ -56,7 +56,7 @@ def test_nothing_is_said_of_the_rate_before_there_is_one(tmp_path):
         assert (pace.turns_per_s, pace.seconds_left, pace.speed()) == (None, None, "")
 
 
-def test_the_episodes_to_come_are_taken_to_be_as_long_as_those_that_ended(tmp_path):
+def test_time_left_assumes_episodes_of_average_length(tmp_path):
     pace = RunProgress(4, 500, Clock())
     with a_walkthrough(tmp_path, "look", "wait", "wait", watchers=(pace,)) as run:
         run.play_episode()
@@ -64,7 +64,7 @@ def test_the_episodes_to_come_are_taken_to_be_as_long_as_those_that_ended(tmp_pa
     assert pace.position() == "episode 1 of 4  turn 3/500"
 
 
-def test_what_the_models_took_is_said(tmp_path):
+def test_tokens_and_cost_are_shown(tmp_path):
     pace = RunProgress(1, 40, Clock())
     with a_run(tmp_path) as run:
         record = replace(run.process_turn(), spent=UsageTotals(12840, 0.0214))
@@ -75,7 +75,7 @@ def test_what_the_models_took_is_said(tmp_path):
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0.2, "1 s"), (89, "89 s"), (600, "10 min"), (5400, "1 h 30 min"), (86400, "24 h 0 min")]
 )
-def test_durations_are_said_as_people_say_them(seconds, words):
+def test_duration_format(seconds, words):
     assert duration(seconds) == words
 
 
@@ -89,14 +89,14 @@ def test_durations_are_said_as_people_say_them(seconds, words):
         (120, 40, False, LineDisplay),
     ],
 )
-def test_the_display_fits_the_terminal(width, height, terminal, kind):
+def test_display_is_chosen_by_terminal_size(width, height, terminal, kind):
     console = Console(width=width, height=height, file=io.StringIO(), force_terminal=terminal)
-    display = display_for(line_on(console), "A story", PlayerChoice("rules", "a test", None), RunProgress(1, 10))
+    display = display_for(status_line(console), "A story", PlayerChoice("rules", "a test", None), RunProgress(1, 10))
     assert type(display) is kind
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_without_a_screen_each_turn_and_each_episode_is_one_line(tmp_path, terminal):
+def test_line_display_prints_one_line_per_turn_and_episode(tmp_path, terminal):
     console = Console(width=40, file=io.StringIO(), force_terminal=terminal, color_system=None)
     with a_run(tmp_path, turns=4, watchers=(LineDisplay(console, "A story", "rules"),)) as run:
         run.play_episode()
@@ -114,10 +114,10 @@ def records(tmp_path_factory) -> list[TurnRecord]:
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (99, 30), (100, 26), (120, 40), (200, 60)])
-def test_the_screen_fills_the_terminal_and_shows_the_last_command(records, width, height):
+def test_screen_fills_the_terminal(records, width, height):
     console = Console(width=width, height=height, file=io.StringIO(), force_terminal=True, color_system=None)
     pace = RunProgress(1, 60)
-    display = ScreenDisplay(line_on(console), "A story", pace, "rules", linger_s=0)
+    display = ScreenDisplay(status_line(console), "A story", pace, "rules", linger_s=0)
     for record in records:
         pace.turn_played(record)
         display.turn_played(record)
@@ -128,10 +128,10 @@ def test_the_screen_fills_the_terminal_and_shows_the_last_command(records, width
         assert f"{record.turn} {record.transition.before.location.name} > {record.transition.action}" in screen.get()
 
 
-def test_the_end_of_an_episode_stays_on_the_screen(tmp_path):
+def test_screen_shows_the_end_of_an_episode(tmp_path):
     console = Console(width=80, height=24, file=io.StringIO(), force_terminal=True, color_system=None)
     pace = RunProgress(2, 5)
-    display = ScreenDisplay(line_on(console), "A story", pace, "rules", linger_s=0)
+    display = ScreenDisplay(status_line(console), "A story", pace, "rules", linger_s=0)
     with a_run(tmp_path, turns=5, watchers=(pace, display)) as run:
         run.play_episode()
         with console.capture() as screen:
@@ -141,11 +141,11 @@ def test_the_end_of_an_episode_stays_on_the_screen(tmp_path):
     assert "scores so far: 1" in screen.get()
 
 
-def test_the_panels_show_position_rate_and_time_left(tmp_path):
+def test_screen_shows_position_rate_and_time_left(tmp_path):
     console = Console(width=130, height=40, file=io.StringIO(), force_terminal=True, color_system=None)
     clock = Clock()
     pace = RunProgress(2, 20, clock)
-    display = ScreenDisplay(line_on(console), "A story", pace, "rules", linger_s=0)
+    display = ScreenDisplay(status_line(console), "A story", pace, "rules", linger_s=0)
     with a_run(tmp_path, turns=20, watchers=(pace,)) as run:
         run.reset_episode()
         for _ in range(8):
@@ -157,10 +157,10 @@ def test_the_panels_show_position_rate_and_time_left(tmp_path):
     assert "2 turns/s  at most 16 s left" in shown.get()
 
 
-def test_the_bar_leaves_nothing_behind(tmp_path):
+def test_progress_bar_is_erased_at_the_end(tmp_path):
     console = Console(width=130, file=io.StringIO(), force_terminal=True, legacy_windows=False)
     pace = RunProgress(1, 5)
-    line = line_on(console)
+    line = status_line(console)
     with a_run(tmp_path, turns=5, watchers=(pace, BarDisplay(line, pace))) as run, line:
         run.play_episode()
     drawn = console.file.getvalue()
@@ -169,11 +169,11 @@ def test_the_bar_leaves_nothing_behind(tmp_path):
 
 
 @pytest.mark.slow
-def test_turns_that_a_search_has_found_are_labelled_wherever_they_show(tmp_path):
+def test_turns_found_by_search_are_labeled(tmp_path):
     lines = Console(width=100, file=io.StringIO())
     panels = Console(width=130, height=40, file=io.StringIO(), force_terminal=True, color_system=None)
     pace = RunProgress(1, 30)
-    shown = ScreenDisplay(line_on(panels), "A story", pace, "model", linger_s=0)
+    shown = ScreenDisplay(status_line(panels), "A story", pace, "model", linger_s=0)
     watchers = (pace, LineDisplay(lines, "A story", "model"))
     with a_run(tmp_path, choice=SEARCH, turns=30, watchers=watchers, settings={"search_steps": 100}) as run:
         run.reset_episode()
@@ -184,7 +184,7 @@ def test_turns_that_a_search_has_found_are_labelled_wherever_they_show(tmp_path)
     assert "(found by search over saved states)" in screen.get()
 
 
-def test_an_episode_that_is_longer_than_usual_has_at_most_its_limit_left(tmp_path):
+def test_time_left_never_exceeds_the_turn_limit(tmp_path):
     clock = Clock()
     pace = RunProgress(2, 30, clock)
     with a_walkthrough(tmp_path, *["wait"] * 6, watchers=(pace,)) as run:
@@ -197,26 +197,26 @@ def test_an_episode_that_is_longer_than_usual_has_at_most_its_limit_left(tmp_pat
         assert (pace.is_limit, pace.turns_left) == (True, 20)
 
 
-def test_a_turn_that_the_rules_chose_says_so_wherever_it_shows(tmp_path):
+def test_turns_chosen_by_rules_are_labeled(tmp_path):
     lines = Console(width=100, file=io.StringIO())
     panels = Console(width=130, height=40, file=io.StringIO(), force_terminal=True, color_system=None)
     pace = RunProgress(1, 30)
-    shown = ScreenDisplay(line_on(panels), "A story", pace, "model", linger_s=0)
+    shown = ScreenDisplay(status_line(panels), "A story", pace, "model", linger_s=0)
     with a_run(tmp_path) as run:
         record = run.process_turn()
-    for player, said in (("rules", True), ("model", False)):
+    for player in ("rules", "model"):
         shown.turn_played(replace(record, player=player))
         LineDisplay(lines, "A story", "model").turn_played(replace(record, player=player))
         with panels.capture() as screen:
             panels.print(shown.frame())
         assert screen.get().count("(chosen by the rules") == 1
-        assert lines.file.getvalue().count("(chosen by the rules") == 1, said
+        assert lines.file.getvalue().count("(chosen by the rules") == 1
 
 
-def test_the_panels_show_score_before_and_after_and_whose_memories_they_show(tmp_path):
+def test_screen_shows_score_change_and_location_of_memories(tmp_path):
     console = Console(width=140, height=45, file=io.StringIO(), force_terminal=True, color_system=None)
     pace = RunProgress(1, 60)
-    display = ScreenDisplay(line_on(console), "A story", pace, "walkthrough", linger_s=0)
+    display = ScreenDisplay(status_line(console), "A story", pace, "walkthrough", linger_s=0)
     with a_walkthrough(tmp_path, "north", "north", "east", "take clapper", watchers=(pace,)) as run:
         for _ in range(4):
             display.turn_played(run.process_turn())
@@ -227,9 +227,9 @@ def test_the_panels_show_score_before_and_after_and_whose_memories_they_show(tmp
     assert "─ Orchard ─" in screen.get()
 
 
-def test_a_long_response_keeps_its_end_where_the_event_stands():
-    told = "The room is described. " * 40 + "The thief takes the lamp."
-    short = shortened(told, 200)
+def test_shortened_response_keeps_its_end():
+    response = "The room is described. " * 40 + "The thief takes the lamp."
+    short = shortened(response, 200)
     assert len(short) <= 200
     assert short.startswith("The room is described.")
     assert short.endswith("The thief takes the lamp.")

@@ -1,4 +1,4 @@
-"""`play --resume` on the command line."""
+"""Tests of `play --resume`."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def interrupted_once(tmp_path_factory):
-    """A working directory with an episode that Ctrl-C has cut short."""
+    """Working directory of an episode that was interrupted with Ctrl-C."""
     workdir = tmp_path_factory.mktemp("interrupted")
     options = ("--seed", "3", "--player", "rules", "--max-turns", "30", "--episodes", "1", "--delay", "0.05")
     with Started("--workdir", str(workdir), *options) as process:
@@ -27,22 +27,24 @@ def interrupted_once(tmp_path_factory):
 
 @pytest.fixture
 def interrupted(interrupted_once, tmp_path):
-    """A copy of it."""
+    """A copy of the working directory, which a test may change."""
     return shutil.copytree(interrupted_once, tmp_path / "work")
 
 
-def test_it_finishes_the_episode_as_it_was_begun_and_ends(interrupted):
+def test_resume_finishes_the_episode(interrupted):
     done = command("--workdir", str(interrupted), "--resume", "--json", "--delay", "0")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
-    assert [(one["episode"], one["ending"], one["turns"]) for one in summary["episodes"]] == [(1, "turn limit", 30)]
+    assert [(episode["episode"], episode["ending"], episode["turns"]) for episode in summary["episodes"]] == [
+        (1, "turn limit", 30)
+    ]
     assert (summary["player"], summary["why"]) == ("rules", "resumed")
     again = command("--workdir", str(interrupted), "--resume", "--json")
     assert again.returncode == 2
     assert "its limit of 30 turns is reached; allow more with --max-turns" in again.stderr
 
 
-def test_by_its_number_with_more_episodes_after_it(interrupted):
+def test_resume_by_number_plays_further_episodes(interrupted):
     done = command(
         "--workdir", str(interrupted), "--resume", "1", "--episodes", "2", "--max-turns", "12", "--delay", "0"
     )
@@ -52,7 +54,7 @@ def test_by_its_number_with_more_episodes_after_it(interrupted):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--resume", "5"], "Episode 5 can't be resumed: there is no"),
         (["--resume", "9" * 5000], "--resume takes an episode number, not '999"),
@@ -62,16 +64,16 @@ def test_by_its_number_with_more_episodes_after_it(interrupted):
         (["--resume", "--player", "human"], "started with player rules, not human"),
     ],
 )
-def test_what_cannot_be_is_said_and_nothing_is_changed(interrupted, options, said):
+def test_invalid_resume_changes_nothing(interrupted, options, message):
     before = (interrupted / "runs" / "1" / "episode_log.jsonl").read_bytes()
     done = command("--workdir", str(interrupted), *options)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert (interrupted / "runs" / "1" / "episode_log.jsonl").read_bytes() == before
 
 
-def test_nothing_to_resume(tmp_path):
+def test_resume_without_episodes_is_refused(tmp_path):
     done = command("--workdir", str(tmp_path), "--resume")
     assert done.returncode == 2
     assert "There is nothing to resume: no episode was played" in done.stderr

@@ -1,4 +1,4 @@
-"""The command line with a memory on PostgreSQL: every command takes its address, and none shows its password."""
+"""Tests of the command line with memories on PostgreSQL. No output contains the password."""
 
 import json
 import re
@@ -18,7 +18,7 @@ FILE = "# Location Memories\n\n## Location 7: Attic\n\n### Memories\n\n**[NOTE] 
 
 @pytest.fixture
 def address(postgres):
-    """With a password, which this server does not ask for."""
+    """Address with a password, which this server ignores."""
     with postgres.open() as manager:
         manager.add_memory(5, "Hall", memory("Sword", "core", text="A sword hangs here."))
         manager.add_memory(5, "Hall", memory("Troll", category="DANGER"))
@@ -29,12 +29,12 @@ def address(postgres):
 
 def run(*arguments):
     done = CliRunner().invoke(app, [*map(str, arguments)])
-    said = done.stdout + done.stderr
-    assert "s3cr" not in said
-    return done.exit_code, said
+    output = done.stdout + done.stderr
+    assert "s3cr" not in output
+    return done.exit_code, output
 
 
-def test_every_command_that_looks_takes_the_address(address):
+def test_reading_commands_take_an_address(address):
     expected = {
         ("show", 5): "[NOTE core] Sword (episode 1, turn 3): A sword hangs here.",
         ("explain", "Troll"): "invalidated",
@@ -50,11 +50,11 @@ def test_every_command_that_looks_takes_the_address(address):
         ("show", "--as-of", "9:1"): "there is no episode 9",
         ("audit",): "Choose the story with --game",
     }
-    for arguments, said in expected.items():
-        assert said in run(*arguments, "--file", address)[1], arguments
+    for arguments, message in expected.items():
+        assert message in run(*arguments, "--file", address)[1], arguments
 
 
-def test_every_command_that_changes_takes_the_address(address, tmp_path):
+def test_writing_commands_take_an_address(address, tmp_path):
     other = tmp_path / "Other.md"
     other.write_text(FILE)
     assert run("import", other, "--file", address) == (0, "1 memory imported, 0 already known, 0 skipped.\n")
@@ -72,13 +72,13 @@ def test_every_command_that_changes_takes_the_address(address, tmp_path):
     ]
 
 
-def test_a_file_is_taken_in_and_classified_with_a_copy_of_what_it_was(postgres, tmp_path):
+def test_imported_file_is_classified_with_a_backup(postgres, tmp_path):
     file = tmp_path / "Mine.md"
     file.write_text(FILE)
     assert run("import", file, "--file", postgres.address) == (0, "1 memory imported, 0 already known, 0 skipped.\n")
-    code, said = run("classify", "--rules", "--yes", "--file", postgres.address)
-    assert (code, "1 memory classified." in said) == (0, True)
-    backup = re.search(r"Backup: (.*)\n", said)[1]
+    code, output = run("classify", "--rules", "--yes", "--file", postgres.address)
+    assert (code, "1 memory classified." in output) == (0, True)
+    backup = re.search(r"Backup: (.*)\n", output)[1]
     with open(backup, encoding="utf-8") as copy:
         assert copy.read() == FILE
     assert "PERMANENT] Rope" in run("export", "--file", postgres.address)[1]
@@ -95,15 +95,15 @@ def test_a_file_is_taken_in_and_classified_with_a_copy_of_what_it_was(postgres, 
         "postgresql://me@localhost:1/memories?password=s3cr%40t",
     ],
 )
-def test_an_address_that_leads_nowhere_is_an_error_without_the_password(given, capsys):
-    code, said = run("show", "--file", given)
+def test_invalid_address_is_an_error_without_the_password(given, capsys):
+    code, output = run("show", "--file", given)
     assert (code, in_process(["mcp", "--memories", given])) == (2, 2)
-    assert capsys.readouterr().err == said
-    assert "Can't reach PostgreSQL at postgresql://me@localhost:1" in said or "can't be read as one of" in said
+    assert capsys.readouterr().err == output
+    assert "Can't reach PostgreSQL at postgresql://me@localhost:1" in output or "can't be read as one of" in output
 
 
 @pytest.mark.slow
-def test_a_run_is_played_with_the_memory_of_many_machines(address, postgres, tmp_path, monkeypatch, capsys):
+def test_runs_on_two_machines_share_one_memory(address, postgres, tmp_path, monkeypatch, capsys):
     machines = [{"XDG_STATE_HOME": str(tmp_path / name)} for name in ("one", "other")]
     settings = {"ZORKGPT_SIMPLE_MEMORY__MEMORY_ADDRESS": address}
     played = []

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, at whatever moment they come."""
+"""Tests of Ctrl-C and SIGTERM at different moments."""
 
 import json
 import re
@@ -18,16 +18,16 @@ from zorkgpt.runlog.episodes import last_end, read_episode
 pytestmark = pytest.mark.slow
 
 
-def started(workdir) -> Started:
-    """A run that has taken over the signals; before that, the interpreter that starts up is in charge of them."""
+def started_run(workdir) -> Started:
+    """Start a run and wait until it handles signals itself."""
     process = Started("--workdir", str(workdir), "--max-turns", "150", "--quiet")
-    while process.returncode is None and not caught(process.pid) >> (signal.SIGTERM - 1) & 1:
+    while process.returncode is None and not caught_signals(process.pid) >> (signal.SIGTERM - 1) & 1:
         time.sleep(0.005)
     return process
 
 
-def caught(pid: int) -> int:
-    """The set of signals, a bit each, that the process handles itself."""
+def caught_signals(pid: int) -> int:
+    """Return the signals that the process handles, as a bit set."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.split("SigCgt:")[1].split()[0], 16)
 
@@ -40,21 +40,21 @@ def caught(pid: int) -> int:
         *((signal.SIGTERM, after_s) for after_s in (0.0, 0.2, 0.8)),
     ],
 )
-def test_any_moment_is_a_good_one_to_stop(tmp_path, number, after_s):
-    with started(tmp_path) as process:
+def test_signal_at_any_moment_ends_the_run_cleanly(tmp_path, number, after_s):
+    with started_run(tmp_path) as process:
         time.sleep(after_s)
         for _ in range(3):
             process.send_signal(number)
             time.sleep(0.02)
-        _, said = process.finish()
-    assert process.returncode in (0, 130), said
-    assert re.fullmatch(r"(zorkgpt: Interrupted[;.] .*\n)?", said)
+        _, message = process.finish()
+    assert process.returncode in (0, 130), message
+    assert re.fullmatch(r"(zorkgpt: Interrupted[;.] .*\n)?", message)
     for log in tmp_path.glob("runs/*/episode_log.jsonl"):
         assert json.loads(log.read_text("utf-8").splitlines()[-1])["event"] == "episode_ended"
 
 
 @pytest.mark.parametrize("how", [interrupt, interrupt_unheard, interrupt_kept])
-def test_a_stop_comes_wherever_the_interrupt_goes(tmp_path, how):
+def test_swallowed_interrupt_still_stops_the_run(tmp_path, how):
     options = ("--episodes", "2", "--max-turns", "30", "--seed", "2")
     assert played(tmp_path, *options, kill_at=60, how=how).code == ExitCode.INTERRUPTED
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["1"]
@@ -63,7 +63,7 @@ def test_a_stop_comes_wherever_the_interrupt_goes(tmp_path, how):
     assert last_end(read_episode(tmp_path, 1)).turns == 30
 
 
-IN_A_DEL = """
+RAISES_IN_DEL = """
 import os, signal, time
 from zorkgpt.cli.process import STOP
 
@@ -80,17 +80,17 @@ except KeyboardInterrupt:
 """
 
 
-def with_something_raised_in_a_del(what: str, then_s: int) -> subprocess.CompletedProcess:
-    script = IN_A_DEL.format(what=what, then_s=then_s)
+def run_with_error_in_del(what: str, then_s: int) -> subprocess.CompletedProcess:
+    script = RAISES_IN_DEL.format(what=what, then_s=then_s)
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT)
 
 
-def test_a_stop_that_python_ignores_is_not_waited_for_until_a_turn_ends():
-    done = with_something_raised_in_a_del("os.kill(os.getpid(), signal.SIGINT)", then_s=60)
+def test_interrupt_in_del_stops_sleeping_code():
+    done = run_with_error_in_del("os.kill(os.getpid(), signal.SIGINT)", then_s=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "stopped\n", "")
 
 
-WHILE_A_FORM_IS_BUILT = """
+INTERRUPTS_SCHEMA_BUILDING = """
 import os, signal
 from pydantic import GetCoreSchemaHandler, TypeAdapter
 from zorkgpt.cli.process import STOP
@@ -111,12 +111,12 @@ except KeyboardInterrupt:
 """
 
 
-def test_a_form_of_data_is_built_to_its_end():
-    done = subprocess.run([sys.executable, "-c", WHILE_A_FORM_IS_BUILT], capture_output=True, text=True, cwd=ROOT)
+def test_interrupt_does_not_break_schema_building():
+    done = subprocess.run([sys.executable, "-c", INTERRUPTS_SCHEMA_BUILDING], capture_output=True, text=True, cwd=ROOT)
     assert (done.returncode, done.stdout, done.stderr) == (0, "built to its end\nstopped\n", "")
 
 
-def test_other_errors_that_python_ignores_are_reported_as_ever():
-    done = with_something_raised_in_a_del("raise ValueError('of somebody else')", then_s=0)
+def test_other_errors_in_del_are_still_reported():
+    done = run_with_error_in_del("raise ValueError('of somebody else')", then_s=0)
     assert (done.returncode, done.stdout) == (0, "")
     assert "ValueError: of somebody else" in done.stderr

@@ -1,4 +1,4 @@
-"""The line that says what goes on, from the start to a slow model."""
+"""Tests of the status line, which shows the current phase or model call."""
 
 import io
 import time
@@ -16,7 +16,7 @@ from zorkgpt.llm.settings import LLMSettings
 
 
 class Clock:
-    """Seconds that pass only when they are told to."""
+    """A clock that advances only when a test sets it."""
 
     def __init__(self) -> None:
         self.time = 0.0
@@ -35,7 +35,7 @@ def status(clock):
     return Status(CurrentCall(clock), clock)
 
 
-def test_a_phase_has_its_seconds_once_it_is_a_wait(status, clock):
+def test_phase_shows_elapsed_seconds(status, clock):
     assert status.line() == ""
     status.begin("loading the story")
     assert status.line() == "loading the story"
@@ -44,30 +44,30 @@ def test_a_phase_has_its_seconds_once_it_is_a_wait(status, clock):
 
 
 @pytest.mark.parametrize(
-    ("role", "said"), [(Role.AGENT, "waiting for the model (6 s)"), (Role.CRITIC, "reviewing the action (6 s)")]
+    ("role", "expected"), [(Role.AGENT, "waiting for the model (6 s)"), (Role.CRITIC, "reviewing the action (6 s)")]
 )
-def test_a_call_is_named_by_what_it_is_for(status, clock, role, said):
+def test_model_call_is_described_by_role(status, clock, role, expected):
     status.calls.call_began(role, "m")
     clock.time += 6
-    assert status.line() == said
+    assert status.line() == expected
     status.calls.call_ended()
     assert status.line() == ""
 
 
-def test_every_role_has_its_words(status):
+def test_every_role_has_a_description(status):
     for role in Role:
         status.calls.call_began(role, "m")
         assert status.line()
 
 
-def test_tokens_are_counted_where_the_client_tells_of_them(status, clock):
+def test_received_tokens_are_counted(status, clock):
     status.calls.call_began(Role.AGENT, "m")
     clock.time += 2
     status.calls.tokens_received(412)
     assert status.line() == "waiting for the model (2 s, 412 tokens)"
 
 
-def test_a_retry_says_how_many_there_are_and_how_long_it_may_take(status, clock):
+def test_retry_shows_number_and_time_left(status, clock):
     status.calls.call_began(Role.AGENT, "m")
     clock.time += 20
     status.calls.retry_began(2, 3, 60)
@@ -75,7 +75,7 @@ def test_a_retry_says_how_many_there_are_and_how_long_it_may_take(status, clock)
     assert status.line() == "waiting for the server (retry 2 of 3, 40 s left)"
 
 
-def test_the_client_tells_of_a_call_while_it_lasts():
+def test_client_reports_calls():
     roles: list[Role] = []
 
     class Seen(CurrentCall):
@@ -91,7 +91,7 @@ def test_the_client_tells_of_a_call_while_it_lasts():
     assert calls.in_progress is None
 
 
-def test_the_line_shows_on_a_terminal_and_leaves_nothing_behind(status):
+def test_status_line_is_shown_on_terminals_only(status):
     terminal, pipe = (
         Console(width=60, file=io.StringIO(), force_terminal=is_terminal, legacy_windows=False)
         for is_terminal in (True, False)
@@ -99,12 +99,12 @@ def test_the_line_shows_on_a_terminal_and_leaves_nothing_behind(status):
     status.begin("loading the story")
     for console in (terminal, pipe):
         with StatusLine(console, status):
-            console.print("said meanwhile")
+            console.print("between")
     assert "loading the story …" in terminal.file.getvalue()
-    assert pipe.file.getvalue() == "said meanwhile\n"
+    assert pipe.file.getvalue() == "between\n"
 
 
-def test_a_narrow_line_keeps_the_seconds(status, clock):
+def test_narrow_line_keeps_the_seconds(status, clock):
     console = Console(width=40, file=io.StringIO(), force_terminal=True, legacy_windows=False)
     status.begin("asking the server http://an.address.that.is.long:11434/v1")
     clock.time += 12
@@ -113,7 +113,7 @@ def test_a_narrow_line_keeps_the_seconds(status, clock):
     assert "asking the server http://an.a… (12 s) …" in console.file.getvalue()
 
 
-def test_a_long_silence_is_told_once_and_a_quick_answer_is_not(status, capsys):
+def test_long_wait_is_reported_once(status, capsys):
     line = StatusLine(Console(file=io.StringIO()), status)
     with report_if_silent(line, "the server x", 600, after_s=30):
         pass

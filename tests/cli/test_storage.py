@@ -1,4 +1,4 @@
-"""What a person sees and gets back when the memory file, or the folder around it, is not as it was left."""
+"""Tests of what the command line prints and restores when memory files are missing, damaged or replaced."""
 
 import json
 import os
@@ -21,8 +21,8 @@ def play(workdir, *more):
     return command("--workdir", str(workdir), "--max-turns", "20", "--episodes", "1", *more)
 
 
-def started(workdir, *more) -> Started:
-    """A run that has learned something already, and has much before it."""
+def started_run(workdir, *more) -> Started:
+    """Start a long run and wait until it has learned something."""
     process = Started("--workdir", str(workdir), "--max-turns", "300", "--delay", "0.01", *more)
     log = Path(workdir) / "runs" / "1" / "episode_log.jsonl"
     while process.returncode is None and not (log.is_file() and log.read_bytes().count(b"\n") > 15):
@@ -30,13 +30,13 @@ def started(workdir, *more) -> Started:
     return process
 
 
-def way_out(workdir) -> str:
+def restart_hint(workdir) -> str:
     return f"To start over instead, delete both Memories.md and Memories.md.backup in {workdir}.\n"
 
 
 @pytest.mark.parametrize("arguments", [("--quiet",), ("--json",), ("memories", "stats")])
-@pytest.mark.parametrize(("kind", "said"), [("folder", "a folder"), ("pipe", "a pipe"), ("socket", "a socket")])
-def test_what_is_no_memory_file_is_said_at_once(tmp_path, kind, said, arguments):
+@pytest.mark.parametrize(("kind", "name"), [("folder", "a folder"), ("pipe", "a pipe"), ("socket", "a socket")])
+def test_memory_file_that_is_not_a_file_is_refused(tmp_path, kind, name, arguments):
     path = tmp_path / "Memories.md"
     if kind == "folder":
         path.mkdir()
@@ -47,16 +47,16 @@ def test_what_is_no_memory_file_is_said_at_once(tmp_path, kind, said, arguments)
             listening.bind(os.path.relpath(path))
     done = command(*arguments, "--workdir", str(tmp_path))
     assert (done.returncode, done.stdout) == (ExitCode.BAD_INPUT, "")
-    assert done.stderr == f"zorkgpt: Can't read {path}: it is {said}, not a file. Move it away, or name another file.\n"
+    assert done.stderr == f"zorkgpt: Can't read {path}: it is {name}, not a file. Move it away, or name another file.\n"
 
 
-def test_a_memory_file_that_its_owner_deleted_is_back_and_said_so(tmp_path):
+def test_deleted_memory_file_is_restored(tmp_path):
     play(tmp_path, "--quiet")
     path = tmp_path / "Memories.md"
     path.unlink()
     quiet = play(tmp_path, "--quiet")
     assert (quiet.returncode, quiet.stderr) == (0, "")
-    assert f"Note: a file was recovered from its backup: {path}\n      {way_out(tmp_path)}" in quiet.stdout
+    assert f"Note: a file was recovered from its backup: {path}\n      {restart_hint(tmp_path)}" in quiet.stdout
     path.unlink()
     live = play(tmp_path)
     note = f"Note: a file was recovered from its backup: {path}\n"
@@ -66,12 +66,12 @@ def test_a_memory_file_that_its_owner_deleted_is_back_and_said_so(tmp_path):
     path.unlink()
     looked_at = command("memories", "stats", "--workdir", str(tmp_path))
     assert looked_at.returncode == 0
-    assert looked_at.stderr == f"zorkgpt: {path} was missing. It was restored from its backup. {way_out(tmp_path)}"
+    assert looked_at.stderr == f"zorkgpt: {path} was missing. It was restored from its backup. {restart_hint(tmp_path)}"
     again = command("memories", "stats", "--workdir", str(tmp_path))
     assert (again.stderr, again.stdout) == ("", looked_at.stdout)
 
 
-def test_a_run_that_cannot_write_its_memories_says_so_once_and_in_the_summary(tmp_path):
+def test_unwritable_memories_are_reported(tmp_path):
     play(tmp_path, "--quiet")
     path, journal = tmp_path / "Memories.md", tmp_path / "Memories.md.sqlite"
     before = path.read_bytes()
@@ -85,7 +85,7 @@ def test_a_run_that_cannot_write_its_memories_says_so_once_and_in_the_summary(tm
     assert path.read_bytes() == before
 
 
-def test_who_deletes_the_backup_too_begins_anew(tmp_path):
+def test_deleting_memories_and_backup_starts_over(tmp_path):
     play(tmp_path, "--quiet")
     for name in ("Memories.md", "Memories.md.backup"):
         (tmp_path / name).unlink()
@@ -97,13 +97,13 @@ def test_who_deletes_the_backup_too_begins_anew(tmp_path):
     assert "| **Episodes:** 1" not in (tmp_path / "Memories.md").read_text()
 
 
-def test_a_page_of_an_error_in_its_place_is_set_aside_and_said_so(tmp_path):
+def test_memory_file_replaced_by_a_web_page_is_restored(tmp_path):
     play(tmp_path, "--quiet")
     path, aside = tmp_path / "Memories.md", tmp_path / "Memories.md.damaged-1"
     path.write_bytes(PAGE)
     done = play(tmp_path, "--quiet")
     assert done.returncode == 0
-    assert f"Note: a file was recovered from its backup: {aside}\n      {way_out(tmp_path)}" in done.stdout
+    assert f"Note: a file was recovered from its backup: {aside}\n      {restart_hint(tmp_path)}" in done.stdout
     assert aside.read_bytes() == PAGE
     assert b"502" not in path.read_bytes()
     path.write_bytes(PAGE)
@@ -112,18 +112,18 @@ def test_a_page_of_an_error_in_its_place_is_set_aside_and_said_so(tmp_path):
     assert f"{path} was damaged (set aside as {again}). It was restored from its backup." in looked_at.stderr
 
 
-def test_a_memory_file_that_is_deleted_in_the_midst_of_a_run_is_back_and_said_so(tmp_path):
-    process = started(tmp_path, "--episodes", "1", "--json")
+def test_memory_file_deleted_during_a_run_is_restored(tmp_path):
+    process = started_run(tmp_path, "--episodes", "1", "--json")
     (tmp_path / "Memories.md").unlink()
-    said, complaints = process.finish()
-    assert (process.returncode, complaints) == (0, "")
-    [found] = json.loads(said)["damaged_files"]
+    output, errors = process.finish()
+    assert (process.returncode, errors) == (0, "")
+    [found] = json.loads(output)["damaged_files"]
     assert (found["what"], found["file"], found["set_aside"]) == (
         "a file was recovered from its backup",
         str(tmp_path / "Memories.md"),
         "",
     )
-    assert found["way_out"] + "\n" == way_out(tmp_path)
+    assert found["way_out"] + "\n" == restart_hint(tmp_path)
     added = journal_rows(tmp_path / "Memories.md")
     lasting = [row["after"] for row in added if row["kind"] == "added" and row["after"]["persistence"] != "ephemeral"]
     titles = {memory["title"] for memory in lasting}
@@ -139,20 +139,20 @@ def test_a_memory_file_that_is_deleted_in_the_midst_of_a_run_is_back_and_said_so
         ("--quiet", "runs", "The log in {}/runs/1"),
     ],
 )
-def test_a_working_directory_that_is_deleted_in_the_midst_of_a_run_ends_it(tmp_path, mode, part, what):
+def test_workdir_deleted_during_a_run_ends_it(tmp_path, mode, part, what):
     workdir = tmp_path / "work"
-    process = started(workdir, "--episodes", "3", mode)
+    process = started_run(workdir, "--episodes", "3", mode)
     os.rename(workdir / part, tmp_path / "trash")
-    said, complaints = process.finish()
-    assert (process.returncode, complaints) == (ExitCode.EPISODE_FAILED, "")
-    assert said.count(f"{what.format(workdir)} was deleted or moved while the episode was played") == 1
-    assert "--resume" not in said
+    output, errors = process.finish()
+    assert (process.returncode, errors) == (ExitCode.EPISODE_FAILED, "")
+    assert output.count(f"{what.format(workdir)} was deleted or moved while the episode was played") == 1
+    assert "--resume" not in output
     assert not (workdir / part).exists()
     if mode == "--json":
-        assert [episode["ending"] for episode in json.loads(said)["episodes"]] == ["error"]
+        assert [episode["ending"] for episode in json.loads(output)["episodes"]] == ["error"]
 
 
-def test_a_link_to_a_memory_file_is_played_through(tmp_path):
+def test_symbolic_link_to_memory_file_is_kept(tmp_path):
     kept, workdir = tmp_path / "kept.md", tmp_path / "work"
     workdir.mkdir()
     (workdir / "Memories.md").symlink_to(kept)

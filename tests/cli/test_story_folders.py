@@ -1,4 +1,4 @@
-"""Each story has a folder of its own: what is known of one is never shown in another, and is found again."""
+"""Tests that each story has its own folder."""
 
 import base64
 import json
@@ -26,8 +26,8 @@ OTHER = ROOT / "other"
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    """An empty current directory, and nothing configured."""
+def empty_current_directory(tmp_path, monkeypatch):
+    """Change to an empty directory, without configuration."""
     for name in list(os.environ):
         if name.startswith(("OPENAI_", "ZORKGPT_")):
             monkeypatch.delenv(name)
@@ -37,13 +37,13 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def other(bundled_story) -> str:
-    """A story that shares nothing with the bundled one but the numbers and names of its rooms."""
+    """A different story with the same rooms as the bundled one."""
     return str(of_another_build(bundled_story, Path("stories") / "Other!.z5"))
 
 
 @pytest.fixture
-def said(capsys):
-    """What the last command wrote to the standard error."""
+def errors(capsys):
+    """Return a function that reads what the last command wrote to standard error."""
     return lambda: capsys.readouterr().err
 
 
@@ -59,7 +59,7 @@ def folders() -> list[str]:
     return sorted(path.name for path in ROOT.iterdir() if path.is_dir())
 
 
-def test_two_stories_played_one_after_the_other_share_nothing(other):
+def test_two_stories_share_nothing(other):
     assert play() == ExitCode.OK
     before = contents(SLACK_WATER)
     assert play("--game", other) == ExitCode.OK
@@ -76,7 +76,7 @@ def rooms(path: Path) -> dict:
     return json.loads(path.read_text())["rooms"]
 
 
-def test_a_story_is_known_by_its_bytes_whatever_its_file_is_called(other, bundled_story):
+def test_story_is_identified_by_content(other, bundled_story):
     assert play("--game", other) == ExitCode.OK
     moved = Path("elsewhere") / "another name.z8"
     moved.parent.mkdir()
@@ -90,7 +90,7 @@ def test_a_story_is_known_by_its_bytes_whatever_its_file_is_called(other, bundle
     assert episodes_in(SLACK_WATER) == [1, 2]
 
 
-def test_different_stories_of_one_name_have_different_folders(bundled_story):
+def test_stories_with_the_same_name_get_different_folders(bundled_story):
     stories = [of_another_build(bundled_story, Path(serial) / "tale.z5", serial) for serial in ("000001", "000002")]
     for story in (*stories, *stories):
         assert play("--game", str(story), turns=3) == ExitCode.OK
@@ -103,53 +103,53 @@ def test_different_stories_of_one_name_have_different_folders(bundled_story):
     ("file", "folder"),
     [("runs.z5", "runs-2"), ("..z5", "story"), ("Ärger — 2.z5", "ärger-2"), (f"{'x' * 200}.z5", "x" * 60)],
 )
-def test_a_folder_s_name_is_safe(bundled_story, file, folder):
+def test_folder_names_are_safe(bundled_story, file, folder):
     assert play("--game", str(of_another_build(bundled_story, Path("stories") / file)), turns=2) == ExitCode.OK
     assert folders() == [folder]
 
 
 @pytest.mark.parametrize("marked", [True, False])
-def test_the_folder_of_another_story_is_refused_and_left_as_it_is(other, said, marked):
+def test_folder_of_another_story_is_refused(other, errors, marked):
     assert play("--workdir", "mine") == ExitCode.OK
     if not marked:
         Path("mine", MARKER).unlink()
     before = contents(Path("mine"))
     assert play("--workdir", "mine", "--game", other) == ExitCode.BAD_INPUT
-    told = said()
-    assert "mine has the memories, map and runs of Slack Water (release 3" in told
-    assert "Other! (release 3, serial 991231" in told
-    assert "--workdir" in told
+    message = errors()
+    assert "mine has the memories, map and runs of Slack Water (release 3" in message
+    assert "Other! (release 3, serial 991231" in message
+    assert "--workdir" in message
     assert contents(Path("mine")) == before
     assert not ROOT.exists()
     assert play("--workdir", "mine") == ExitCode.OK
 
 
-def test_a_configured_folder_of_a_story_is_used_for_it_and_refused_to_others(other, said):
+def test_configured_folder_is_refused_for_another_story(other, errors):
     assert play("--workdir", "mine") == ExitCode.OK
     Path("pyproject.toml").write_text("[tool.zorkgpt.gameplay]\nzork_game_workdir = 'mine'\n")
     assert play() == ExitCode.OK
     assert episodes_in(Path("mine")) == [1, 2]
     before = contents(Path("mine"))
     assert play("--game", other) == ExitCode.BAD_INPUT
-    assert "mine has the memories, map and runs of Slack Water" in said()
+    assert "mine has the memories, map and runs of Slack Water" in errors()
     assert run(["doctor", "--game", other]) == ExitCode.BAD_INPUT
     assert contents(Path("mine")) == before
 
 
-def test_a_damaged_marker_is_named_and_nothing_is_changed(said):
+def test_damaged_marker_is_refused(errors):
     assert play() == ExitCode.OK
     (SLACK_WATER / MARKER).write_text("{")
     before = contents(SLACK_WATER)
     for options in ((), ("--workdir", str(SLACK_WATER))):
         assert play(*options) == ExitCode.BAD_INPUT
-        assert f"{SLACK_WATER / MARKER}, which identifies the folder's story, is damaged" in said()
+        assert f"{SLACK_WATER / MARKER}, which identifies the folder's story, is damaged" in errors()
     assert contents(SLACK_WATER) == before
     (SLACK_WATER / MARKER).unlink()
     assert play("--workdir", str(SLACK_WATER)) == play() == ExitCode.OK
     assert episodes_in(SLACK_WATER) == [1, 2, 3]
 
 
-def test_a_folder_that_a_person_made_for_the_story_is_its_own():
+def test_folder_made_by_hand_is_used():
     assert play("--workdir", "before") == ExitCode.OK
     SLACK_WATER.mkdir(parents=True)
     shutil.copy("before/Memories.md", SLACK_WATER)
@@ -158,12 +158,12 @@ def test_a_folder_that_a_person_made_for_the_story_is_its_own():
     assert len(Path(SLACK_WATER, "Memories.md").read_text()) >= len(Path("before/Memories.md").read_text())
 
 
-def test_a_root_that_is_a_story_s_folder_keeps_others_below_it(other):
+def test_story_folder_can_contain_folders_of_other_stories(other):
     assert play("--workdir", str(ROOT)) == play("--game", other) == play() == ExitCode.OK
     assert (episodes_in(ROOT), episodes_in(OTHER), folders()) == ([1, 2], [1], ["other", "runs"])
 
 
-def test_commands_look_at_the_story_that_is_named_or_was_played_last(other, capsys):
+def test_commands_default_to_the_last_story_played(other, capsys):
     def output(*words: str) -> tuple[str, str]:
         capsys.readouterr()
         assert run([*words]) == ExitCode.OK
@@ -193,11 +193,11 @@ def test_commands_look_at_the_story_that_is_named_or_was_played_last(other, caps
         assert output("memories", "stats", "--game", name) != alone["memories", "stats"]
 
 
-def test_the_page_shows_the_story_that_is_named_or_was_played_last(other, said):
+def test_view_defaults_to_the_last_story_played(other, errors):
     assert play() == play("--game", other) == ExitCode.OK
-    said()
+    errors()
     assert run(["view", "--export", "last.html"]) == ExitCode.OK
-    assert "the last story played in" in said()
+    assert "the last story played in" in errors()
     assert run(["view", "--game", "slackwater", "--export", "named.html"]) == ExitCode.OK
     assert run(["view", str(SLACK_WATER / "runs" / "1"), "--export", "given.html"]) == ExitCode.OK
     assert [serial_in(name) for name in ("last", "named", "given")] == ["991231", "261122", "261122"]
@@ -210,7 +210,7 @@ def serial_in(page: str) -> str:
     return serial
 
 
-def test_an_episode_goes_on_in_the_folder_of_the_story_played_last(other):
+def test_resume_defaults_to_the_last_story_played(other):
     assert play(turns=5) == play("--game", other, turns=5) == ExitCode.OK
     assert run(["play", "--resume", "--max-turns", "7", "--quiet"]) == ExitCode.OK
     assert [turns_of(folder) for folder in (SLACK_WATER, OTHER)] == [5, 7]
@@ -222,7 +222,7 @@ def turns_of(folder: Path) -> int:
     return json.loads((folder / "runs" / "1" / "episode_log.jsonl").read_text().splitlines()[-1])["turns"]
 
 
-def test_memories_that_are_imported_before_the_first_episode_are_the_story_s(other):
+def test_memories_can_be_imported_before_the_first_episode(other):
     assert play("--workdir", "before") == ExitCode.OK
     assert run(["memories", "import", "before/Memories.md"]) == ExitCode.OK
     assert run(["memories", "import", "before/Memories.md", "--game", other]) == ExitCode.OK
@@ -231,18 +231,18 @@ def test_memories_that_are_imported_before_the_first_episode_are_the_story_s(oth
     assert episodes_in(SLACK_WATER) == [1]
 
 
-def test_memories_are_held_only_against_their_own_story_s_world(other, said):
+def test_audit_is_refused_for_memories_of_another_story(other, errors):
     assert play() == play("--game", other) == ExitCode.OK
-    said()
+    errors()
     assert run(["memories", "audit"]) == ExitCode.BAD_INPUT
-    assert "Other!" in said()
+    assert "Other!" in errors()
     assert run(["memories", "audit", "--game", other]) == ExitCode.OK
     assert run(["memories", "audit", "--game", other, "--file", str(SLACK_WATER / "Memories.md")]) == ExitCode.BAD_INPUT
-    assert "has the memories of Slack Water" in said()
+    assert "has the memories of Slack Water" in errors()
     assert run(["memories", "audit", "--file", str(SLACK_WATER / "Memories.md")]) == ExitCode.OK
 
 
-def test_games_and_doctor_say_where_a_story_s_world_is(other, capsys):
+def test_games_and_doctor_show_the_story_folder(other, capsys):
     assert play() == play("--game", other) == ExitCode.OK
     capsys.readouterr()
     assert run(["games"]) == ExitCode.OK
@@ -255,7 +255,7 @@ def test_games_and_doctor_say_where_a_story_s_world_is(other, capsys):
     assert contents(OTHER)
 
 
-def mark_at_once(folders: list[Path], sha256: str, start, outcomes) -> None:
+def mark_folders(folders: list[Path], sha256: str, start, outcomes) -> None:
     for folder in folders:
         start.wait(30)
         try:
@@ -265,23 +265,23 @@ def mark_at_once(folders: list[Path], sha256: str, start, outcomes) -> None:
             outcomes.put((folder, None))
 
 
-def test_of_two_stories_that_come_to_a_folder_at_once_one_gets_it(tmp_path):
+def test_two_stories_racing_for_one_folder(tmp_path):
     folders = [tmp_path / str(number) for number in range(100)]
     for folder in folders:
         folder.mkdir()
     start, outcomes = FORKS.Barrier(2), FORKS.Queue()
-    both = [FORKS.Process(target=mark_at_once, args=(folders, digit * 64, start, outcomes)) for digit in ("a", "b")]
+    both = [FORKS.Process(target=mark_folders, args=(folders, digit * 64, start, outcomes)) for digit in ("a", "b")]
     for process in both:
         process.start()
-    told = {outcomes.get(timeout=30) for _ in folders for _ in both}
+    results = {outcomes.get(timeout=30) for _ in folders for _ in both}
     for process in both:
         process.join(30)
-    assert told == {(folder, marked) for folder in folders for marked in (None, read_mark(folder).sha256)}
+    assert results == {(folder, marked) for folder in folders for marked in (None, read_mark(folder).sha256)}
     assert all([path.name for path in folder.iterdir()] == [MARKER] for folder in folders)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"sha256": "abc"}', '{"sha256": 5}', "\xff"])
-def test_what_is_no_marker_is_no_story_s_folder(tmp_path, content):
+def test_invalid_marker_is_ignored_in_listings(tmp_path, content):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / MARKER).write_text(content, "latin-1")
     assert story_folders(tmp_path) == []
@@ -289,6 +289,6 @@ def test_what_is_no_marker_is_no_story_s_folder(tmp_path, content):
         read_mark(tmp_path / "folder")
 
 
-def test_nothing_in_a_marker_steers_the_terminal(tmp_path):
+def test_escape_sequences_in_a_marker_are_removed(tmp_path):
     (tmp_path / MARKER).write_text(json.dumps({"sha256": "a" * 64, "title": "\x1b[31mRed", "later": 1}))
     assert read_mark(tmp_path).name == "\ufffd[31mRed"
