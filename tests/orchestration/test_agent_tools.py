@@ -1,4 +1,4 @@
-"""A model that calls tools before it acts: what it reads, what it may write down, and what is left after a restart."""
+"""Tests of a model that calls tools before it acts."""
 
 import shutil
 from pathlib import Path
@@ -39,7 +39,7 @@ def note(**changed: str) -> Answer:
 
 
 class Model:
-    """Answers the agent's questions in order, and every other question with nothing."""
+    """Answers the agent's questions in order. Other questions get an answer without a memory."""
 
     def __init__(self, *answers: Answer | str | Status) -> None:
         self.answers = iter(answers)
@@ -61,21 +61,21 @@ def a_run(workdir: Path, llm: object, *, turns: int = 1, kind: str = "model", wa
     return runs.a_run(workdir, choice=choice, turns=turns, watchers=watchers, llm=llm, settings=settings)
 
 
-def client_of(server: ChatServer, calls: list[CallRecord] | None = None) -> LLMClient:
+def client_for(server: ChatServer, calls: list[CallRecord] | None = None) -> LLMClient:
     settings = LLMSettings.single(server.model, base_url=server.url, max_retries=0, timeout_s=5)
     return LLMClient(settings, on_call=None if calls is None else calls.append)
 
 
 def played(workdir: Path, *answers, turns: int = 1, **options) -> Model:
     model = Model(*answers)
-    with ChatServer(model) as server, a_run(workdir, client_of(server), turns=turns, **options) as run:
+    with ChatServer(model) as server, a_run(workdir, client_for(server), turns=turns, **options) as run:
         run.play_episode()
     return model
 
 
 @pytest.fixture(scope="module")
 def walked(tmp_path_factory) -> Path:
-    """A folder of an episode that walked from the causeway's end to the salt pans and found something out."""
+    """Working directory of an episode that ended at the salt pans and left a memory there."""
     folder = tmp_path_factory.mktemp("walked")
     with a_walkthrough(folder, "north", "west", turns=2) as run:
         run.play_episode()
@@ -90,7 +90,7 @@ def known(walked, tmp_path) -> Path:
     return shutil.copytree(walked, tmp_path, dirs_exist_ok=True)
 
 
-def test_a_whole_exchange_as_the_model_reads_it(known):
+def test_tool_calls_and_results_as_the_model_reads_them(known):
     model = played(
         known,
         call(("route", {"place": "salt pans"})),
@@ -106,7 +106,7 @@ def test_a_whole_exchange_as_the_model_reads_it(known):
     ]
 
 
-UNANSWERED = [
+FAILED_CALLS = [
     ("recall", {"query": "parrot"}, 'There are no memories that match "parrot".'),
     ("recall_place", {"name": "Attic"}, 'Not done: You know no place called "Attic".'),
     ("recall_place", {"name": "Salt Pans table"}, 'Not done: You know no place called "Salt Pans table".'),
@@ -123,15 +123,15 @@ UNANSWERED = [
 ]
 
 
-def test_what_can_not_be_answered_is_said(known):
-    turns = [answer for name, arguments, _ in UNANSWERED for answer in (call((name, arguments)), LOOK)]
+def test_failed_tool_calls_explain_why(known):
+    turns = [answer for name, arguments, _ in FAILED_CALLS for answer in (call((name, arguments)), LOOK)]
     objective = call(("add_objective", {"text": "Cross the mere"}))
-    model = played(known, objective, LOOK, *turns, turns=1 + len(UNANSWERED))
-    for (name, arguments, expected), result in zip(UNANSWERED, model.results()[1:], strict=True):
+    model = played(known, objective, LOOK, *turns, turns=1 + len(FAILED_CALLS))
+    for (name, arguments, expected), result in zip(FAILED_CALLS, model.results()[1:], strict=True):
         assert result.startswith(expected), (name, arguments)
 
 
-def test_where_a_thing_is_and_what_is_untried(known):
+def test_recall_thing_and_frontier(known):
     model = played(known, call(("recall_thing", {"name": "the penny"}), ("frontier", {})), LOOK)
     thing, frontier = model.results()
     assert thing == (
@@ -143,7 +143,7 @@ def test_where_a_thing_is_and_what_is_untried(known):
     assert frontier.splitlines()[1].endswith(' at "Hollow Lane": go "north"')
 
 
-def test_the_fourth_call_is_not_answered_and_then_the_action_counts(known):
+def test_calls_beyond_the_limit_are_not_answered(known):
     search = ("recall", {"query": "mud"})
     model = played(known, call(search, search), call(search, search), call(search), LOOK)
     results = [message["content"] for message in model.asked[-1]["messages"] if message["role"] == "tool"]
@@ -151,37 +151,40 @@ def test_the_fourth_call_is_not_answered_and_then_the_action_counts(known):
     assert results[3:] == [SPENT, SPENT]
 
 
-def test_an_action_beside_a_call_counts(known):
+def test_action_takes_precedence_over_a_call(known):
     model = played(known, Answer("I look.\nACTION: look", calls=(("recall", {"query": "mud"}),)), LOOK)
     assert len(model.asked) == 1
 
 
-def test_a_remark_beside_a_call_is_no_action(known):
+def test_remark_beside_a_call_is_not_an_action(known):
     model = played(known, Answer("I want to know.", calls=(("recall", {"query": "mud"}),)), LOOK)
     assert len(model.results()) == 1
 
 
-def test_a_call_as_text_is_answered_in_the_chat(known):
+def test_call_written_as_text_is_answered(known):
     model = played(known, 'recall("mud")', LOOK)
     asked, result = (message["content"] for message in model.asked[-1]["messages"][2:])
     assert (asked, result.splitlines()[:2]) == ('recall("mud")', ["Result of recall:", 'Memories that match "mud":'])
 
 
-def test_a_server_without_tools_is_played_by_the_line(known):
+def test_server_without_tool_support(known):
     refusal = Status(400, "test-model does not support tools")
     model = played(known, refusal, LOOK, LOOK, turns=2)
     assert ["tools" in body for body in model.asked] == [True, False, False]
 
 
 @pytest.mark.parametrize("options", [{"kind": PlayerKind.PLAIN}, {"enable_agent_tools": False}])
-def test_nothing_is_offered(tmp_path, options):
+def test_tools_are_not_offered_when_disabled(tmp_path, options):
     model = played(tmp_path, LOOK, **options)
     assert [("tools" in body, "call tools" in str(body)) for body in model.asked] == [(False, False)]
 
 
-def lasting(run: ZorkOrchestratorV2) -> list[tuple]:
-    kept = [each for each in run.simple_memory.find() if each.memory.title.startswith("The tide")]
-    return [(each.location_id, each.memory.text, each.memory.persistence, each.memory.source) for each in kept]
+def tide_memories(run: ZorkOrchestratorV2) -> list[tuple]:
+    return [
+        (located.location_id, located.memory.text, located.memory.persistence, located.memory.source)
+        for located in run.simple_memory.find()
+        if located.memory.title.startswith("The tide")
+    ]
 
 
 def objectives(run: ZorkOrchestratorV2) -> list[str]:
@@ -189,11 +192,11 @@ def objectives(run: ZorkOrchestratorV2) -> list[str]:
     return [objective.text for objective in manager.tracker.pursued()]
 
 
-def test_a_note_is_kept_once_and_a_truer_one_replaces_it(tmp_path):
+def test_note_is_stored_once_and_can_be_corrected(tmp_path):
     model = Model(note(), note(), note(fact="The tide never turns every hour."), LOOK)
-    with ChatServer(model) as server, a_run(tmp_path, client_of(server)) as run:
+    with ChatServer(model) as server, a_run(tmp_path, client_for(server)) as run:
         run.play_episode()
-        assert lasting(run) == [(GAME, "The tide never turns every hour.", "permanent", "agent")]
+        assert tide_memories(run) == [(GAME, "The tide never turns every hour.", "permanent", "agent")]
     assert [message["content"] for message in model.asked[-1]["messages"] if message["role"] == "tool"] == [
         "Noted.",
         "Already known.",
@@ -201,20 +204,20 @@ def test_a_note_is_kept_once_and_a_truer_one_replaces_it(tmp_path):
     ]
 
 
-def test_what_was_noted_for_the_episode_can_be_noted_for_good(tmp_path):
+def test_note_for_the_episode_can_become_permanent(tmp_path):
     model = played(tmp_path, note(lasts="this episode"), note(lasts="this episode"), note(), LOOK)
     results = [message["content"] for message in model.asked[-1]["messages"] if message["role"] == "tool"]
     assert results == ["Noted.", "Already known.", f"Noted.{LAST}"]
 
 
-def test_a_person_decides_against_a_note(tmp_path):
+def test_pinned_memory_overrules_a_note(tmp_path):
     with a_walkthrough(tmp_path, "look", turns=1) as run:
         run.play_episode()
         memory = Memory("NOTE", "Tide", 1, "1", 0, "The tide turns every hour.", "permanent")
         run.simple_memory.add_memory(GAME, "", memory)
         run.simple_memory.update("Tide", pinned=True)
     model = Model(note(fact="The tide never turns every hour."), LOOK)
-    with ChatServer(model) as server, a_run(tmp_path, client_of(server)) as run:
+    with ChatServer(model) as server, a_run(tmp_path, client_for(server)) as run:
         run.play_episode()
         assert [each.memory.text for each in run.simple_memory.find(GAME)] == ["The tide turns every hour."]
     assert model.results() == [
@@ -222,14 +225,14 @@ def test_a_person_decides_against_a_note(tmp_path):
     ]
 
 
-def test_objectives_change_with_the_turn(tmp_path):
+def test_objectives_are_added_and_dropped(tmp_path):
     answers = [call(("add_objective", {"text": "Cross the mere"}), ("add_objective", {"text": "Find the Reeve"})), LOOK]
     answers += [
         call(("drop_objective", {"text": "Cross the mere"}), ("add_objective", {"text": "find the reeve"})),
         LOOK,
     ]
     model = Model(*answers)
-    with ChatServer(model) as server, a_run(tmp_path, client_of(server), turns=2) as run:
+    with ChatServer(model) as server, a_run(tmp_path, client_for(server), turns=2) as run:
         run.reset_episode()
         run.process_turn()
         assert {"Cross the mere", "Find the Reeve"} <= set(objectives(run))
@@ -241,40 +244,40 @@ def test_objectives_change_with_the_turn(tmp_path):
     ]
 
 
-def test_what_was_written_down_before_a_rejected_proposal_counts(tmp_path):
+def test_notes_before_a_rejected_action_are_kept(tmp_path):
     written = call(("add_objective", {"text": "Cross the mere"}), ("note", RULE), ("frontier", {}))
     model = Model(written, "ACTION: frobnicate the milestone", LOOK)
-    with ChatServer(model) as server, a_run(tmp_path, client_of(server), enable_critic=True) as run:
+    with ChatServer(model) as server, a_run(tmp_path, client_for(server), enable_critic=True) as run:
         run.reset_episode()
         assert run.process_turn().action == "look"
         assert "Cross the mere" in objectives(run)
-        assert len(lasting(run)) == 1
+        assert len(tide_memories(run)) == 1
     assert ["tools" in body for body in model.asked] == [True, True, False]
 
 
-def test_what_was_written_down_is_there_after_an_interruption_and_nothing_is_asked_again(tmp_path):
+def test_resumed_turns_repeat_notes_without_asking_the_model(tmp_path):
     model = Model(note(), call(("add_objective", {"text": "Cross the mere"})), LOOK)
     with ChatServer(model) as server:
         options = {"turns": 5, "checkpoint_interval_turns": 10}
         with (
-            a_run(tmp_path, client_of(server), watchers=(CtrlC(3),), **options) as run,
+            a_run(tmp_path, client_for(server), watchers=(CtrlC(3),), **options) as run,
             pytest.raises(KeyboardInterrupt),
         ):
             run.play_episode()
         asked = len(model.asked)
-        with a_run(tmp_path, client_of(server), **options) as run:
+        with a_run(tmp_path, client_for(server), **options) as run:
             resume(run, 3)
-            assert lasting(run) == [(GAME, "The tide turns every hour.", "permanent", "agent")]
+            assert tide_memories(run) == [(GAME, "The tide turns every hour.", "permanent", "agent")]
             assert "Cross the mere" in objectives(run)
     assert len(model.asked) == asked == 5
 
 
-def test_a_recorded_run_is_repeated_with_its_calls(tmp_path):
+def test_recorded_run_replays_tool_calls(tmp_path):
     calls: list[CallRecord] = []
     model = Model(note(), call(("add_objective", {"text": "Cross the mere"})), LOOK)
-    with ChatServer(model) as server, a_run(tmp_path / "first", client_of(server, calls), turns=2) as run:
+    with ChatServer(model) as server, a_run(tmp_path / "first", client_for(server, calls), turns=2) as run:
         run.play_episode()
-        first = lasting(run), objectives(run)
+        first = tide_memories(run), objectives(run)
     with a_run(tmp_path / "again", RecordedLLM(calls), turns=2) as run:
         run.play_episode()
-        assert (lasting(run), objectives(run)) == first
+        assert (tide_memories(run), objectives(run)) == first

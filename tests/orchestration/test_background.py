@@ -1,4 +1,4 @@
-"""Questions in the background: they block no turn, nothing is lost in a kill, and a run can be repeated exactly."""
+"""Tests of background questions: they never block a turn, survive a kill, and can be replayed."""
 
 import json
 import random
@@ -29,8 +29,8 @@ COMMANDS = ("take penny", "north", "examine me", "south", "drop penny", "north",
 TURNS = len(COMMANDS)
 LOG = "episode_log.jsonl"
 MEMORY = "You keep the memory"
-NOT_COMPARED = {"events", "metrics"}
-"""What a run leaves behind that holds its usage too."""
+USAGE_PARTS = {"events", "metrics"}
+"""Parts of `left_behind` that include the usage of the model."""
 
 
 def answer_to(request) -> Answer:
@@ -47,7 +47,7 @@ def answer_to(request) -> Answer:
 
 
 class Gate:
-    """Answers at once, but questions about memories and objectives only once it is open."""
+    """A model that answers questions about memories and objectives only when it is open."""
 
     def __init__(self) -> None:
         self.open = Event()
@@ -58,21 +58,23 @@ class Gate:
         return answer_to(request)
 
 
-def served(workdir: Path, url: str | None, *watchers: AfterTurn, commands: tuple[str, ...] = COMMANDS, **options):
-    """Return a run of these commands with a model at this address for everything else."""
+def walkthrough_with_model(
+    workdir: Path, url: str | None, *watchers: AfterTurn, commands: tuple[str, ...] = COMMANDS, **options
+):
+    """Return a run of these commands, with a model at this address for all other roles."""
     return a_walkthrough(workdir, *commands, url=url, watchers=watchers, **{"turns": len(commands)} | options)
 
 
 def play_and_die(workdir: Path, url: str, turn: int) -> None:
-    served(workdir, url, AfterTurn(turn, kill)).play_episode()
+    walkthrough_with_model(workdir, url, AfterTurn(turn, kill)).play_episode()
 
 
-def asked_about_memories(server: ChatServer) -> list[str]:
+def memory_prompts(server: ChatServer) -> list[str]:
     return [request.prompt for request in server.requests if MEMORY in request.prompt]
 
 
-def played_in(workdir: Path, episode: int = 1) -> list[TurnRecord]:
-    """Return the turns without what they have cost."""
+def comparable_turns(workdir: Path, episode: int = 1) -> list[TurnRecord]:
+    """Return the turns without durations and usage."""
     return [replace(record, duration_s=0.0, spent=None) for record in turns_of(workdir, episode)]
 
 
@@ -92,19 +94,19 @@ def server(gate):
         gate.open.set()
 
 
-def test_a_memory_model_that_does_not_answer_blocks_no_turn(server, gate, tmp_path):
+def test_silent_memory_model_blocks_no_turn(server, gate, tmp_path):
     seen = []
 
     def look() -> None:
-        # The last questions may still be on their way to the server.
+        # The last questions may not have reached the server yet.
         for _ in range(100):
-            if len(asked_about_memories(server)) > 5:
+            if len(memory_prompts(server)) > 5:
                 break
             time.sleep(0.1)
-        seen.append((titles(run), len(asked_about_memories(server))))
+        seen.append((titles(run), len(memory_prompts(server))))
         gate.open.set()
 
-    with served(tmp_path, server.url, AfterTurn(TURNS, look)) as run:
+    with walkthrough_with_model(tmp_path, server.url, AfterTurn(TURNS, look)) as run:
         end = run.play_episode()
         learned = titles(run)
     before, asked = seen[0]
@@ -116,7 +118,7 @@ def test_a_memory_model_that_does_not_answer_blocks_no_turn(server, gate, tmp_pa
     assert {event.turn for event in end.memory_events} >= {0, 1, 2}
 
 
-def test_a_question_shows_what_was_remembered_while_the_player_thought(tmp_path):
+def test_memory_question_includes_the_answer_to_an_earlier_one(tmp_path):
     actions = iter(("take penny", "examine penny"))
 
     def slow_player(request) -> Answer:
@@ -128,12 +130,12 @@ def test_a_question_shows_what_was_remembered_while_the_player_thought(tmp_path)
     with ChatServer(slow_player) as server:
         with a_run(tmp_path, choice=MODEL, url=server.url, turns=2) as run:
             run.play_episode()
-        asked = asked_about_memories(server)
+        asked = memory_prompts(server)
     assert "memory 0" in turns_of(tmp_path)[0].answers
     assert "What is at" in asked[1]
 
 
-def test_a_note_is_of_its_own_turn_when_answers_about_earlier_turns_are_applied_with_it(server, gate, tmp_path):
+def test_note_has_no_turn_when_background_answers_are_applied(server, gate, tmp_path):
     def note() -> None:
         fact = FurtherFact(
             category="NOTE",
@@ -147,15 +149,17 @@ def test_a_note_is_of_its_own_turn_when_answers_about_earlier_turns_are_applied_
         gate.open.set()
         time.sleep(0.5)
 
-    with served(tmp_path, server.url, AfterTurn(5, note)) as run:
+    with walkthrough_with_model(tmp_path, server.url, AfterTurn(5, note)) as run:
         run.play_episode()
     record = turns_of(tmp_path)[5]
     assert record.answers
     assert [event.turn for event in record.memory_events if event.title == "Bell"] == [None]
 
 
-def test_what_a_model_reads_later_reaches_the_map_and_the_log(server, gate, tmp_path):
-    with served(tmp_path, server.url, AfterTurn(4, gate.open.set), commands=(*COMMANDS, *["wait"] * 5)) as run:
+def test_late_extraction_reaches_map_and_log(server, gate, tmp_path):
+    with walkthrough_with_model(
+        tmp_path, server.url, AfterTurn(4, gate.open.set), commands=(*COMMANDS, *["wait"] * 5)
+    ) as run:
         run.reset_episode()
         start = run.services.game.observe().location.num
         known = []
@@ -174,9 +178,9 @@ def test_what_a_model_reads_later_reaches_the_map_and_the_log(server, gate, tmp_
     assert all("up" in rooms[place] for place in late)
 
 
-def test_answers_are_applied_in_the_order_of_their_turns_with_those_turns(server, gate, tmp_path):
+def test_answers_are_applied_in_turn_order(server, gate, tmp_path):
     gate.open.set()
-    with served(tmp_path, server.url) as run:
+    with walkthrough_with_model(tmp_path, server.url) as run:
         run.play_episode()
         kept = [memory for memories in run.simple_memory.memory_cache.values() for memory in memories]
         origins = {
@@ -193,11 +197,11 @@ def test_answers_are_applied_in_the_order_of_their_turns_with_those_turns(server
 
 
 @pytest.mark.slow
-def test_killed_while_questions_are_open_it_ends_as_if_uninterrupted(server, gate, tmp_path):
-    with served(tmp_path / "whole", server.url, AfterTurn(TURNS, gate.open.set)) as run:
+def test_run_killed_with_open_questions_resumes(server, gate, tmp_path):
+    with walkthrough_with_model(tmp_path / "whole", server.url, AfterTurn(TURNS, gate.open.set)) as run:
         run.play_episode()
     whole = left_behind(tmp_path / "whole", 1)
-    questions = sorted(asked_about_memories(server))
+    questions = sorted(memory_prompts(server))
     gate.open.clear()
     server.requests.clear()
     killed(play_and_die, tmp_path / "killed", server.url, 6)
@@ -205,20 +209,20 @@ def test_killed_while_questions_are_open_it_ends_as_if_uninterrupted(server, gat
     assert saved.checkpoint.turn == 5
     assert len(saved.checkpoint.snapshots["background"]["open"]) > 4
     server.requests.clear()
-    with served(tmp_path / "killed", server.url, AfterTurn(TURNS, gate.open.set)) as run:
+    with walkthrough_with_model(tmp_path / "killed", server.url, AfterTurn(TURNS, gate.open.set)) as run:
         run.play_episode(resume=1)
-    assert sorted(asked_about_memories(server)) == questions
+    assert sorted(memory_prompts(server)) == questions
     resumed = left_behind(tmp_path / "killed", 1)
-    # Which kind of answer comes first is chance.
+    # The order of answers of different kinds is random.
     ends = [left["end"] | {"answers": sorted(left["end"]["answers"])} for left in (resumed, whole)]
     assert ends[0] == ends[1]
-    for part in whole.keys() - NOT_COMPARED - {"end"}:
+    for part in whole.keys() - USAGE_PARTS - {"end"}:
         assert resumed[part] == whole[part], part
-    assert played_in(tmp_path / "killed") == played_in(tmp_path / "whole")
+    assert comparable_turns(tmp_path / "killed") == comparable_turns(tmp_path / "whole")
 
 
 @pytest.mark.slow
-def test_a_turn_that_is_played_again_waits_for_the_answers_that_it_had(server, gate, tmp_path):
+def test_repeated_turn_waits_for_its_logged_answers(server, gate, tmp_path):
     gate.open.set()
 
     def slowly(request) -> Answer:
@@ -230,7 +234,7 @@ def test_a_turn_that_is_played_again_waits_for_the_answers_that_it_had(server, g
     folder = tmp_path / "runs" / "1"
     (logged,) = (record for record in turns_of(tmp_path) if record.turn == 7)
     assert read_checkpoint(folder / "checkpoint.json").turn < 7
-    with served(tmp_path, server.url) as run:
+    with walkthrough_with_model(tmp_path, server.url) as run:
         run.play_episode(resume=1)
     again = turns_of(tmp_path)[6]
     assert again.answers == logged.answers
@@ -238,8 +242,8 @@ def test_a_turn_that_is_played_again_waits_for_the_answers_that_it_had(server, g
 
 
 @pytest.mark.slow
-def test_what_does_not_arrive_by_the_end_is_asked_before_the_next_episode(server, gate, tmp_path, caplog):
-    with served(tmp_path, server.url, settings={"background_wait_seconds": 0}) as run:
+def test_open_questions_are_asked_before_the_next_episode(server, gate, tmp_path, caplog):
+    with walkthrough_with_model(tmp_path, server.url, settings={"background_wait_seconds": 0}) as run:
         end = run.play_episode()
         assert not any(title.startswith("What is at") for title in titles(run))
     kept = tmp_path / "runs" / "1" / "open_questions.json"
@@ -247,13 +251,13 @@ def test_what_does_not_arrive_by_the_end_is_asked_before_the_next_episode(server
     assert kept.is_file()
     dropped = [record.questions for record in caplog.records if record.msg.startswith("open questions are dropped")]
     assert list(dropped[0]) == ["objectives 0"]
-    asked = set(asked_about_memories(server))
+    asked = set(memory_prompts(server))
     gate.open.set()
     server.requests.clear()
-    with served(tmp_path, server.url, turns=1) as run:
+    with walkthrough_with_model(tmp_path, server.url, turns=1) as run:
         run.reset_episode()
         learned = [memory for memories in run.simple_memory.memory_cache.values() for memory in memories]
-        assert set(asked_about_memories(server)) >= asked
+        assert set(memory_prompts(server)) >= asked
         found = [memory for memory in learned if memory.title.startswith("What is at")]
         assert len(found) > 1
         assert 1 in {memory.episode for memory in found}
@@ -266,19 +270,19 @@ def test_what_does_not_arrive_by_the_end_is_asked_before_the_next_episode(server
 
 
 @pytest.mark.slow
-def test_an_interrupted_episode_asks_again_when_it_is_resumed(server, gate, tmp_path):
-    with served(tmp_path, server.url, CtrlC(5)) as run, pytest.raises(KeyboardInterrupt):
+def test_interrupted_episode_asks_open_questions_when_resumed(server, gate, tmp_path):
+    with walkthrough_with_model(tmp_path, server.url, CtrlC(5)) as run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
     assert (tmp_path / "runs" / "1" / "open_questions.json").is_file()
     gate.open.set()
-    with served(tmp_path, server.url) as run:
+    with walkthrough_with_model(tmp_path, server.url) as run:
         run.play_episode(resume=1)
         assert any(title.startswith("What is at") for title in titles(run))
     assert not (tmp_path / "runs" / "1" / "open_questions.json").exists()
 
 
 @pytest.mark.slow
-def test_while_a_follow_up_is_open_no_checkpoint_is_written(tmp_path):
+def test_open_follow_up_question_delays_the_checkpoint(tmp_path):
     held, checkpoints, commands = Event(), [], ("pray", *COMMANDS, *["wait"] * 9)
 
     def slip(request) -> Answer:
@@ -293,7 +297,10 @@ def test_while_a_follow_up_is_open_no_checkpoint_is_written(tmp_path):
         checkpoints.append(read_checkpoint(tmp_path / "runs" / "1" / "checkpoint.json").turn)
         held.set()
 
-    with ChatServer(slip) as chat, served(tmp_path, chat.url, AfterTurn(20, look), commands=commands) as run:
+    with (
+        ChatServer(slip) as chat,
+        walkthrough_with_model(tmp_path, chat.url, AfterTurn(20, look), commands=commands) as run,
+    ):
         run.play_episode()
     (before,) = checkpoints
     assert 1 <= before < 19
@@ -301,31 +308,31 @@ def test_while_a_follow_up_is_open_no_checkpoint_is_written(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_recorded_run_is_repeated_with_the_answers_at_the_same_turns(tmp_path):
+def test_recorded_run_replays_background_answers(tmp_path):
     rng = random.Random(5)
 
     def unevenly(request) -> Answer:
         time.sleep(rng.random() * 0.05)
         return answer_to(request)
 
-    with ChatServer(unevenly) as chat, served(tmp_path / "first", chat.url) as run:
+    with ChatServer(unevenly) as chat, walkthrough_with_model(tmp_path / "first", chat.url) as run:
         run.play_episode()
         run.play_episode()
     recording = recording_in(tmp_path / "first")
     assert sum(map(len, recording.answers.values())) > 5
     again = tmp_path / "again"
     recorded = {"llm": RecordedLLM(recording.calls), "recorded_answers": recording.answers}
-    with served(again, None, **recorded) as run:
+    with walkthrough_with_model(again, None, **recorded) as run:
         run.play_episode()
         run.play_episode()
     for episode in (1, 2):
         first, second = left_behind(tmp_path / "first", episode), left_behind(again, episode)
-        for part in first.keys() - NOT_COMPARED:
+        for part in first.keys() - USAGE_PARTS:
             assert second[part] == first[part], part
-        assert played_in(again, episode) == played_in(tmp_path / "first", episode)
+        assert comparable_turns(again, episode) == comparable_turns(tmp_path / "first", episode)
 
 
-def test_the_command_can_wait_for_every_answer(server, gate, tmp_path, capsys):
+def test_synchronous_option_waits_for_every_answer(server, gate, tmp_path, capsys):
     gate.open.set()
     workdir = tmp_path / "files"
     given = ["--model", server.model, "--base-url", server.url, "--workdir", str(workdir), "--episodes", "1"]

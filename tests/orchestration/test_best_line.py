@@ -1,4 +1,4 @@
-"""The best line so far: kept without detours, verified in a new game, and followed when the player says so."""
+"""Tests of the best line, the verified commands to the highest score so far."""
 
 import json
 import shutil
@@ -21,22 +21,22 @@ SEED = 3
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
-    """A folder with one episode of the rules, and the best line as the second episode found it."""
+    """Working directory of one episode played by rules, and the best line that the second episode found."""
     folder = tmp_path_factory.mktemp("played")
     with a_run(folder, turns=TURNS, seed=SEED) as run:
         run.play_episode()
-    with a_models_run(folder) as run:
+    with model_run(folder) as run:
         run.reset_episode()
-    return folder, the_line(folder)
+    return folder, saved_line(folder)
 
 
-def the_line(folder) -> BestLine:
+def saved_line(folder) -> BestLine:
     line = load_line(folder / BEST_LINE_FILE, find_story(None).sha256, SEED)
     assert line is not None
     return line
 
 
-def a_model(*answers) -> ScriptedLLM:
+def model_answering(*answers) -> ScriptedLLM:
     script = iter(answers)
 
     def answer(messages, role):
@@ -45,21 +45,23 @@ def a_model(*answers) -> ScriptedLLM:
     return ScriptedLLM(answer)
 
 
-def a_models_run(folder, llm=None, turns=1, **options):
+def model_run(folder, llm=None, turns=1, **options):
     settings = {"enable_critic": False}
-    return a_run(folder, choice=MODEL, turns=turns, llm=llm or a_model(), seed=SEED, settings=settings, **options)
+    return a_run(
+        folder, choice=MODEL, turns=turns, llm=llm or model_answering(), seed=SEED, settings=settings, **options
+    )
 
 
 def follow(folder, line, *answers, turns):
-    """Let a model answer in an episode of a folder that has only this line."""
+    """Play an episode in a folder that contains only this line."""
     save_line(folder / BEST_LINE_FILE, line)
-    llm = a_model(*answers)
-    with a_models_run(folder, llm, turns) as run:
+    llm = model_answering(*answers)
+    with model_run(folder, llm, turns) as run:
         run.play_episode()
     return turns_of(folder, 1), [call.prompt for call in llm.calls if call.role == "agent"]
 
 
-def test_the_line_leads_to_the_best_score_in_a_new_game_and_is_shorter_than_the_episode(played):
+def test_line_reaches_the_best_score_without_detours(played):
     folder, line = played
     scores = [turn.after.score for turn in turns_of(folder, 1)]
     assert (line.score, line.route.episode) == (max(scores), 1)
@@ -74,7 +76,7 @@ def test_the_line_leads_to_the_best_score_in_a_new_game_and_is_shorter_than_the_
     assert positions == list(range(len(line.digests)))
 
 
-def test_a_player_follows_the_line_for_as_many_steps_as_it_asks_for(played, tmp_path):
+def test_player_follows_the_requested_number_of_steps(played, tmp_path):
     _, line = played
     turns, prompts = follow(tmp_path, line, "FOLLOW 3", "look", "FOLLOW", turns=len(line.route.steps) + 2)
     actions = [step.action for step in line.route.steps]
@@ -95,7 +97,7 @@ def test_following_stops_at_the_first_difference(played, tmp_path):
     assert f"'{line.route.steps[1].action}' led to another state than before" in prompts[1]
 
 
-def test_off_the_beaten_track_the_line_ends_before_what_is_known_to_kill(played, tmp_path):
+def test_line_ends_before_a_deadly_move_after_leaving_it(played, tmp_path):
     _, line = played
     with a_run(tmp_path, turns=1, seed=SEED) as run:
         run.play_episode()
@@ -104,7 +106,7 @@ def test_off_the_beaten_track_the_line_ends_before_what_is_known_to_kill(played,
     state["other_moves"].append({"from": place, "way": exit_name(deadly), "to": place, "kind": "died", "times": 1})
     (tmp_path / MAP_FILE).write_text(json.dumps(state))
     save_line(tmp_path / BEST_LINE_FILE, line)
-    with a_models_run(tmp_path) as run:
+    with model_run(tmp_path) as run:
         run.reset_episode()
         replays = next(each for each in run.managers.in_order if isinstance(each, ReplayManager))
         now = run.services.game.observe()
@@ -113,42 +115,42 @@ def test_off_the_beaten_track_the_line_ends_before_what_is_known_to_kill(played,
         assert [step.action for step in replays.ahead(now).steps] == [step.action for step in line.route.steps[:2]]
 
 
-def test_off_the_line_the_command_goes_to_the_game(played, tmp_path):
+def test_follow_without_a_matching_line_is_sent_to_the_game(played, tmp_path):
     _, line = played
     turns, _ = follow(tmp_path, replace(line, digests=("elsewhere",) * len(line.digests)), "FOLLOW", turns=1)
     assert [(turn.transition.action.lower(), turn.player) for turn in turns] == [("follow", "model")]
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"version": 0}'])
-def test_a_file_that_holds_no_line_is_made_again(content, played, tmp_path):
+def test_damaged_line_file_is_replaced(content, played, tmp_path):
     folder = shutil.copytree(played[0], tmp_path / "copy")
     (folder / BEST_LINE_FILE).write_text(content)
-    with a_models_run(folder) as run:
+    with model_run(folder) as run:
         run.reset_episode()
-    assert the_line(folder).route.episode == 1
+    assert saved_line(folder).route.episode == 1
 
 
-def test_without_memory_no_line_is_kept(tmp_path):
+def test_no_line_is_saved_without_memory(tmp_path):
     with a_run(tmp_path, turns=30, seed=SEED, remember=False) as run:
         run.play_episode()
-    with a_models_run(tmp_path, remember=False) as run:
+    with model_run(tmp_path, remember=False) as run:
         run.reset_episode()
     assert not (tmp_path / BEST_LINE_FILE).exists()
 
 
-def test_a_line_of_another_seed_is_none(played):
+def test_line_of_another_seed_is_ignored(played):
     folder, _ = played
     assert load_line(folder / BEST_LINE_FILE, find_story(None).sha256, SEED + 1) is None
 
 
-def test_an_interrupted_episode_goes_on_following(played, tmp_path):
+def test_resumed_episode_continues_to_follow(played, tmp_path):
     _, line = played
     save_line(tmp_path / BEST_LINE_FILE, line)
-    with a_models_run(tmp_path, a_model("FOLLOW 5"), turns=7) as run:
+    with model_run(tmp_path, model_answering("FOLLOW 5"), turns=7) as run:
         run.reset_episode()
         for _ in range(2):
             run.process_turn()
         run.managers.checkpoints.release()
-        with a_models_run(tmp_path, turns=7) as resumed:
+        with model_run(tmp_path, turns=7) as resumed:
             resumed.play_episode(resume=1)
     assert [turn.player for turn in turns_of(tmp_path, 1)] == ["best line"] * 5 + ["model"] * 2

@@ -1,4 +1,4 @@
-"""Whole episodes with the real Z-machine: what is played, learned, written down and kept."""
+"""Tests of whole episodes with the real Z-machine."""
 
 import json
 import os
@@ -13,23 +13,13 @@ from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from tests.fixtures.memory import memory
 from tests.fixtures.runs import CtrlC, a_run, a_walkthrough, turns_of
-from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.errors import ConfigurationError, WorkdirError
 from zorkgpt.memory.models import Thing
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, KnowledgeUpdated, LeftToTry
 
 
-@pytest.mark.slow
-def test_the_walkthrough_wins_through_the_whole_loop(tmp_path):
-    commands = get_bundled_walkthrough()
-    with a_walkthrough(tmp_path, *commands, turns=len(commands)) as run:
-        end = run.play_episode()
-    assert (end.reason, end.score, end.max_score, end.turns) == ("victory", 100, 100, len(commands))
-    assert end.deaths == 0
-
-
-def test_the_log_holds_every_turn_and_both_ends(tmp_path):
+def test_log_contains_all_turns_and_the_end(tmp_path):
     with a_run(tmp_path, turns=7) as run:
         run.play_episode()
     events = read_episode(tmp_path, 1)
@@ -40,7 +30,7 @@ def test_the_log_holds_every_turn_and_both_ends(tmp_path):
     assert events[-1].reason == "turn limit"
 
 
-def test_the_end_counts_memories_of_things_too(tmp_path):
+def test_end_counts_memories_of_things(tmp_path):
     with a_run(tmp_path, turns=1) as run:
         run.simple_memory.add_memory(Thing(901), "Lamp", memory("Lamp: shines", persistence="core"))
         end = run.play_episode()
@@ -50,33 +40,33 @@ def test_the_end_counts_memories_of_things_too(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_next_episode_goes_on_with_the_number_and_the_memories_also_in_another_process(tmp_path):
+def test_second_episode_uses_memories_of_the_first(tmp_path):
     with a_run(tmp_path, turns=15) as run:
         first = run.play_episode()
     with a_run(tmp_path, turns=3) as run:
-        start = run.simple_memory.get_location_memory(_start(tmp_path))
+        start = run.simple_memory.get_location_memory(start_location(tmp_path))
         second = run.play_episode()
     assert (first.episode, second.episode) == (1, 2)
     assert start
     assert read_episode(tmp_path, 2)[1].memory_shown
 
 
-def _start(workdir) -> int:
+def start_location(workdir) -> int:
     return read_episode(workdir, 1)[0].location_id
 
 
-def test_what_fails_and_where_plain_ways_lead_is_on_the_map_and_no_memory(tmp_path):
+def test_failures_and_plain_exits_are_on_the_map_only(tmp_path):
     with a_walkthrough(tmp_path, "north", "push east") as run:
         step = run.process_turn().transition
         source, destination = step.before.location.num, step.after.location.num
         run.process_turn()
         assert run.services.map.graph.exits(source) == {"north": destination}
         assert "push east" in run.services.map.graph.tries.without_effect[destination]
-        assert [one.title for one in run.simple_memory.memory_cache[source]] == ["Starts here"]
+        assert [memory.title for memory in run.simple_memory.memory_cache[source]] == ["Starts here"]
         assert run.simple_memory.get_location_memory(destination) == ""
 
 
-def test_the_first_look_is_kept_at_the_place_that_a_way_leads_to(tmp_path):
+def test_contents_of_a_new_location_are_remembered(tmp_path):
     with a_walkthrough(tmp_path, "north", "north", "east", "northwest") as run:
         for _ in range(4):
             step = run.process_turn().transition
@@ -85,7 +75,7 @@ def test_the_first_look_is_kept_at_the_place_that_a_way_leads_to(tmp_path):
         assert there[0].text == "Small window (closed), black berries."
 
 
-def test_what_was_dropped_is_forgotten_by_the_next_episode(tmp_path):
+def test_dropped_thing_is_forgotten_next_episode(tmp_path):
     with a_walkthrough(tmp_path, "take penny", "drop penny", "look") as run:
         run.reset_episode()
         for _ in range(2):
@@ -97,13 +87,13 @@ def test_what_was_dropped_is_forgotten_by_the_next_episode(tmp_path):
         assert "On the milestone: copper penny. [spawn]" in run.simple_memory.get_location_memory(place)
 
 
-def test_a_given_action_is_played_instead_of_the_players(tmp_path):
+def test_given_action_replaces_the_players(tmp_path):
     with a_run(tmp_path) as run:
         record = run.process_turn("inventory")
     assert (record.transition.action, record.player, record.turn) == ("inventory", "given", 1)
 
 
-def test_a_refused_command_takes_a_turn_and_teaches_nothing(tmp_path):
+def test_refused_command_takes_a_turn_and_teaches_nothing(tmp_path):
     with a_run(tmp_path) as run:
         run.reset_episode()
         record = run.process_turn("save")
@@ -111,14 +101,14 @@ def test_a_refused_command_takes_a_turn_and_teaches_nothing(tmp_path):
         assert record.memory_events == ()
 
 
-def test_without_memory_nothing_is_known_and_nothing_is_left_but_the_log(tmp_path):
+def test_run_without_memory_leaves_only_its_log(tmp_path):
     with a_run(tmp_path, turns=5, remember=False) as run:
         run.play_episode()
         assert run.simple_memory is None
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["current_state.json", "runs", "story.json"]
 
 
-def test_ctrl_c_ends_the_episode_with_everything_saved(tmp_path):
+def test_ctrl_c_saves_log_state_and_map(tmp_path):
     with a_run(tmp_path, watchers=(CtrlC(4),)) as run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
     end = read_episode(tmp_path, 1)[-1]
@@ -127,10 +117,10 @@ def test_ctrl_c_ends_the_episode_with_everything_saved(tmp_path):
     assert json.loads((tmp_path / "map_state.json").read_text())["rooms"]
 
 
-def test_a_dead_interpreter_is_replaced_and_the_turn_says_so(tmp_path):
+def test_dead_interpreter_is_replaced(tmp_path):
     with a_run(tmp_path) as run:
         run.process_turn("look")
-        children = _children_of(os.getpid())
+        children = child_processes(os.getpid())
         for child in children:
             os.kill(child, signal.SIGKILL)
         time.sleep(0.1)
@@ -140,7 +130,7 @@ def test_a_dead_interpreter_is_replaced_and_the_turn_says_so(tmp_path):
         assert run.process_turn("north").transition.fault is None
 
 
-def _children_of(parent: int) -> list[int]:
+def child_processes(parent: int) -> list[int]:
     found = []
     for thread in threading.enumerate():
         if thread.native_id:
@@ -150,15 +140,15 @@ def _children_of(parent: int) -> list[int]:
     return found
 
 
-def test_two_runs_at_once_in_one_directory_have_different_numbers(tmp_path):
-    with a_run(tmp_path) as one, a_run(tmp_path) as other:
-        one.reset_episode()
-        other.reset_episode()
-        assert (one.game_state.episode_id, other.game_state.episode_id) == (1, 2)
+def test_concurrent_runs_get_different_episode_numbers(tmp_path):
+    with a_run(tmp_path) as first, a_run(tmp_path) as second:
+        first.reset_episode()
+        second.reset_episode()
+        assert (first.game_state.episode_id, second.game_state.episode_id) == (1, 2)
 
 
 @pytest.mark.slow
-def test_the_same_seed_plays_the_same_episode(tmp_path):
+def test_same_seed_plays_the_same_episode(tmp_path):
     logs = []
     for folder in ("a", "b"):
         with a_run(tmp_path / folder, turns=40, seed=3) as run:
@@ -167,13 +157,13 @@ def test_the_same_seed_plays_the_same_episode(tmp_path):
     assert logs[0] == logs[1]
 
 
-def test_a_working_directory_that_is_a_file_is_a_clear_error(tmp_path):
+def test_workdir_that_is_a_file_is_refused(tmp_path):
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(WorkdirError, match="taken.*--workdir"):
         a_run(tmp_path / "taken")
 
 
-def test_auto_says_which_player_it_took_and_why():
+def test_automatic_player_choice_is_explained():
     rules = choose_player("auto", GameConfiguration())
     assert (rules.kind, rules.models) == ("rules", None)
     assert "no model is configured" in rules.why
@@ -182,7 +172,7 @@ def test_auto_says_which_player_it_took_and_why():
     assert "m is configured" in model.why
 
 
-def test_a_key_alone_spends_no_money():
+def test_api_key_alone_does_not_choose_the_model_player():
     choice = choose_player("auto", GameConfiguration(client_api_key="sk-x"))
     assert choice.kind == "rules"
     assert "a key is set, but no model is named" in choice.why
@@ -192,6 +182,6 @@ def test_a_key_alone_spends_no_money():
     ("asked", "settings"),
     [("model", {}), ("auto", {"client_base_url": "http://x/v1"}), ("model", {"client_base_url": "http://x/v1"})],
 )
-def test_a_model_that_is_not_named_is_never_made_up(asked, settings):
+def test_model_player_without_a_model_is_refused(asked, settings):
     with pytest.raises(ConfigurationError, match="--model"):
         choose_player(asked, GameConfiguration(**settings))

@@ -1,4 +1,4 @@
-"""A run that is killed, at whatever moment, and gone on with: it comes to what it would have come to."""
+"""Tests that a run that is killed or interrupted at any moment ends like an uninterrupted one after it is resumed."""
 
 import random
 import shutil
@@ -29,18 +29,13 @@ PLAY = ("--episodes", "1", "--max-turns", str(TURNS))
 
 @dataclass(frozen=True)
 class Uninterrupted:
-    """A second episode that nobody kills."""
+    """A second episode that ran without interruption."""
 
     before: Path
-    """The working directory, with one episode behind it."""
+    """Working directory after the first episode."""
     left: dict[str, Any]
     touched: tuple[str, ...]
-    """Each time that it touched a file: the event and the file."""
-
-    @property
-    def touches(self) -> int:
-        """How often it did."""
-        return len(self.touched)
+    """File accesses of the second episode: event and file."""
 
 
 @pytest.fixture(scope="module")
@@ -54,30 +49,30 @@ def whole(tmp_path_factory) -> Uninterrupted:
     return Uninterrupted(before, left_behind(workdir, 2), second.touched)
 
 
-def killed(whole: Uninterrupted, workdir: Path, kill_at: int) -> bool:
-    """Return whether the episode had begun by then, and was not over yet."""
+def kill_at_access(whole: Uninterrupted, workdir: Path, kill_at: int) -> bool:
+    """Kill the second episode at a file access. Return whether it had started and not ended."""
     shutil.copytree(whole.before, workdir)
     assert played(workdir, *PLAY, kill_at=kill_at).code == -signal.SIGKILL
-    begun = (workdir / "runs" / "2" / "checkpoint.json").exists()
-    return begun and last_end(read_episode(workdir, 2)) is None
+    started = (workdir / "runs" / "2" / "checkpoint.json").exists()
+    return started and last_end(read_episode(workdir, 2)) is None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(KILLS))
-def test_killed_anywhere_a_resumed_run_leaves_what_an_uninterrupted_one_leaves(whole, tmp_path, part):
-    begun = next(at for at, touch in enumerate(whole.touched, 1) if touch.startswith("os.rename checkpoint.json."))
-    # In each part of the episode, one moment.
-    first, last = (begun + 1 + (whole.touches - begun - 10) * each // KILLS for each in (part, part + 1))
+def test_run_killed_anywhere_resumes(whole, tmp_path, part):
+    started = next(at for at, touch in enumerate(whole.touched, 1) if touch.startswith("os.rename checkpoint.json."))
+    # One moment in each part of the episode.
+    first, last = (started + 1 + (len(whole.touched) - started - 10) * each // KILLS for each in (part, part + 1))
     kill_at = random.Random(part).randrange(first, last)
-    assert killed(whole, tmp_path / "work", kill_at)
+    assert kill_at_access(whole, tmp_path / "work", kill_at)
     assert played(tmp_path / "work", "--resume").code == 0
-    assert left_behind(tmp_path / "work", 2) == whole.left, f"killed at file access {kill_at} of {whole.touches}"
+    assert left_behind(tmp_path / "work", 2) == whole.left, f"killed at file access {kill_at} of {len(whole.touched)}"
 
 
 @pytest.mark.slow
-def test_killed_again_and_again_while_it_is_resumed(whole, tmp_path):
+def test_run_killed_repeatedly_while_resuming(whole, tmp_path):
     workdir = tmp_path / "work"
-    assert killed(whole, workdir, whole.touches // 3)
+    assert kill_at_access(whole, workdir, len(whole.touched) // 3)
     for kill_at in (7, 25, 60, 90, 120):
         assert played(workdir, "--resume", kill_at=kill_at).code == -signal.SIGKILL
     assert played(workdir, "--resume").code == 0
@@ -85,52 +80,51 @@ def test_killed_again_and_again_while_it_is_resumed(whole, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "value"), [("ORCHESTRATOR__CHECKPOINT_INTERVAL_TURNS", "1")])
-def test_killed_with_a_checkpoint_every_turn_or_on_the_way_back(tmp_path, monkeypatch, name, value):
-    monkeypatch.setenv(f"ZORKGPT_{name}", value)
+def test_run_killed_with_a_checkpoint_every_turn(tmp_path, monkeypatch):
+    monkeypatch.setenv("ZORKGPT_ORCHESTRATOR__CHECKPOINT_INTERVAL_TURNS", "1")
     before, second = tmp_path / "before", tmp_path / "second"
     assert played(before, *PLAY).code == 0
     shutil.copytree(before, second)
     whole = Uninterrupted(before, {}, played(second, *PLAY).touched)
     for part in (4, 8):
         workdir = tmp_path / str(part)
-        assert killed(whole, workdir, whole.touches * part // 9)
+        assert kill_at_access(whole, workdir, len(whole.touched) * part // 9)
         assert played(workdir, "--resume").code == 0
         assert left_behind(workdir, 2) == left_behind(second, 2), f"killed at {part} ninths"
 
 
 @pytest.mark.slow
-def test_a_first_episode_that_was_cut_short_leaves_no_trace_of_what_it_knew_then(tmp_path):
+def test_interrupted_first_episode_resumes(tmp_path):
     limit = ("--episodes", "1", "--max-turns", "33")
     whole = played(tmp_path / "whole", *limit)
     assert whole.code == 0
     for how, part in ((kill, 3), (interrupt, 4), (kill, 5), (interrupt, 6)):
         workdir = tmp_path / f"{how.__name__} {part}"
-        assert played(workdir, *limit, kill_at=whole.touches * part // 10, how=how).code != 0
+        assert played(workdir, *limit, kill_at=len(whole.touched) * part // 10, how=how).code != 0
         assert played(workdir, "--resume").code == 0
         assert left_behind(workdir, 1) == left_behind(tmp_path / "whole", 1), f"{how.__name__} at {part} tenths"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("how", "times"), [(interrupt, 2), (interrupt_unheard, 1), (interrupt_kept, 1)])
-def test_interrupted_anywhere_it_goes_on_as_after_a_kill(whole, tmp_path, how, times):
-    # Before these the episode has not begun yet, and after them its closing has.
-    moments = random.Random(3).sample(range(whole.touches * 2 // 5, whole.touches * 3 // 5), times)
+def test_run_interrupted_anywhere_resumes(whole, tmp_path, how, times):
+    # Before this range the episode may not have started, and after it the episode may be closing.
+    moments = random.Random(3).sample(range(len(whole.touched) * 2 // 5, len(whole.touched) * 3 // 5), times)
     for moment in moments:
-        assert_goes_on(whole, tmp_path / str(moment), moment, how)
+        assert_resumes(whole, tmp_path / str(moment), moment, how)
 
 
 @pytest.mark.slow
-def test_interrupted_while_a_checkpoint_is_completed_it_goes_on_from_that(whole, tmp_path):
+def test_run_interrupted_during_a_checkpoint_resumes_from_it(whole, tmp_path):
     renamed = "os.rename checkpoint.json."
     [_, second, _] = (at for at, touch in enumerate(whole.touched, 1) if touch.startswith(renamed))
-    assert_goes_on(whole, tmp_path / "work", second, interrupt_afterwards)
+    assert_resumes(whole, tmp_path / "work", second, interrupt_afterwards)
 
 
-def assert_goes_on(whole: Uninterrupted, workdir: Path, moment: int, how: Callable[[], None]) -> None:
-    """Check what an episode leaves that is interrupted at this file access, and resumed."""
+def assert_resumes(whole: Uninterrupted, workdir: Path, moment: int, how: Callable[[], None]) -> None:
+    """Interrupt an episode at this file access, resume it, and compare what it leaves."""
     shutil.copytree(whole.before, workdir)
     assert played(workdir, *PLAY, kill_at=moment, how=how).code == ExitCode.INTERRUPTED
     assert last_end(read_episode(workdir, 2)).reason == "interrupted"
     assert played(workdir, "--resume").code == 0
-    assert left_behind(workdir, 2) == whole.left, f"interrupted at file access {moment} of {whole.touches}"
+    assert left_behind(workdir, 2) == whole.left, f"interrupted at file access {moment} of {len(whole.touched)}"

@@ -1,4 +1,4 @@
-"""A run that is killed and resumed, with its memories in a SQLite file."""
+"""Test of killing and resuming a run with memories in a SQLite file."""
 
 import shutil
 import signal
@@ -14,7 +14,7 @@ PLAY = ("--episodes", "1", "--max-turns", "18")
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_resumed_run_leaves_the_memories_of_an_uninterrupted_one(tmp_path, monkeypatch):
+def test_resumed_run_leaves_the_memories_of_an_uninterrupted_one(tmp_path, monkeypatch):
     monkeypatch.setenv("ZORKGPT_SIMPLE_MEMORY__MEMORY_FILE", "memories.sqlite")
     before, whole = tmp_path / "before", tmp_path / "whole"
     assert played(before, *PLAY).code == 0

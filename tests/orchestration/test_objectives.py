@@ -1,4 +1,4 @@
-"""Objectives in the whole loop: the real game, the real log, the player's prompt."""
+"""Tests of objectives in whole episodes."""
 
 from itertools import count
 
@@ -23,7 +23,7 @@ PROPOSED = {
 
 
 @pytest.mark.slow
-def test_the_player_is_told_what_to_pursue_until_the_game_shows_it_is_done(tmp_path):
+def test_objective_is_in_the_prompt_until_reached(tmp_path):
     commands = get_bundled_walkthrough()[:60]
     script = iter(commands)
     reviewed: list[int] = []
@@ -44,18 +44,18 @@ def test_the_player_is_told_what_to_pursue_until_the_game_shows_it_is_done(tmp_p
     llm = ScriptedLLM(answer)
     with a_run(tmp_path, choice=MODEL, turns=len(commands), seed=BUNDLED_SEED, llm=llm) as run:
         end = run.play_episode()
-    told = [LINE in call.prompt for call in llm.calls if call.role == "agent"]
+    shown = [LINE in call.prompt for call in llm.calls if call.role == "agent"]
     put = commands.index("put amber bead in chest") + 1
     assert end.turns == len(commands)
     proposed = next(turn for turn in reviewed if turn >= 32)
     assert proposed < put
-    assert told == [proposed < turn <= put for turn in range(1, len(commands) + 1)]
+    assert shown == [proposed < turn <= put for turn in range(1, len(commands) + 1)]
     opening = next(call.prompt for call in llm.calls if call.role == "objectives")
     assert reviewed[0] == 0
     assert "The game begins. It said\n```\nThe tide came in behind you" in opening
 
 
-def test_the_player_sets_and_settles_objectives_of_its_own(tmp_path):
+def test_player_adds_and_completes_objectives(tmp_path):
     answers = iter(
         [
             "It is far.\nNEW OBJECTIVE: Find out who lives in the house.\n**New objective:** no\nACTION: north",
@@ -70,7 +70,9 @@ def test_the_player_sets_and_settles_objectives_of_its_own(tmp_path):
         metrics = run.managers.objectives.get_status()["metrics"]
     prompts = [call.prompt for call in llm.calls if call.role == "agent"]
     assert '## Objectives\n\n1. "Take the penny"\n2. "Find out who lives in the house"\n' in prompts[2]
-    assert {one.text: (one.status, [each.judge for each in one.evidence]) for one in kept} == {
+    assert {
+        objective.text: (objective.status, [evidence.judge for evidence in objective.evidence]) for objective in kept
+    } == {
         "Find out who lives in the house": ("reached", ["player"]),
         "Take the penny": ("reached", ["player"]),
     }
@@ -78,42 +80,42 @@ def test_the_player_sets_and_settles_objectives_of_its_own(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_log_says_what_was_pursued_as_of_each_turn(tmp_path):
+def test_log_contains_objectives_after_each_change(tmp_path):
     commands = get_bundled_walkthrough()
     with a_walkthrough(tmp_path, *commands, turns=len(commands), seed=BUNDLED_SEED) as run:
         run.play_episode()
         status = run.managers.objectives.get_status()
-    turn, told = 0, []
+    turn, updates = 0, []
     for event in read_episode(tmp_path, 1):
         if isinstance(event, TurnRecord):
             turn = event.turn
         elif isinstance(event, ObjectivesUpdated):
             assert (event.episode, event.turn) == (1, turn)
-            told.append(event)
-    assert told[0].turn < 15
-    assert len({event.turn for event in told}) == len(told)
-    reached = [one for one in told[-1].objectives if one["status"] == "reached"]
+            updates.append(event)
+    assert updates[0].turn < 15
+    assert len({event.turn for event in updates}) == len(updates)
+    reached = [objective for objective in updates[-1].objectives if objective["status"] == "reached"]
     assert status["metrics"]["reached_by_ground_truth"] == len(reached) > 0
-    for one in reached:
-        [shown] = one["reached"]
-        assert shown["judge"] == "game"
-        assert shown["words"] == commands[shown["turn"] - 1]
+    for objective in reached:
+        [evidence] = objective["reached"]
+        assert evidence["judge"] == "game"
+        assert evidence["words"] == commands[evidence["turn"] - 1]
 
 
 @pytest.mark.slow
-def test_a_second_run_goes_on_with_what_is_of_the_world(tmp_path):
+def test_world_objectives_continue_in_the_next_run(tmp_path):
     commands = get_bundled_walkthrough()[:40]
     with a_walkthrough(tmp_path, *commands, turns=len(commands), seed=BUNDLED_SEED) as run:
         run.play_episode()
-        left = {one.key for one in run.managers.objectives.tracker.pursued()}
+        pursued = {objective.key for objective in run.managers.objectives.tracker.pursued()}
     with a_walkthrough(tmp_path, *commands, turns=len(commands), seed=BUNDLED_SEED) as run:
         run.reset_episode()
-        assert left <= {one.key for one in run.managers.objectives.tracker.pursued()}
-    assert left
+        assert pursued <= {objective.key for objective in run.managers.objectives.tracker.pursued()}
+    assert pursued
 
 
 def greedy(commands):
-    """A player that follows the commands, and a reader of the turns who wants five more things at each look."""
+    """Return a model that follows the commands and proposes five more objectives at each review."""
     script, number = iter(commands), count()
 
     def answer(messages, role):
@@ -137,16 +139,16 @@ def greedy(commands):
 
 
 @pytest.mark.slow
-def test_every_question_over_a_whole_walkthrough_is_within_its_budget(tmp_path):
+def test_objective_prompts_stay_within_budget(tmp_path):
     commands = get_bundled_walkthrough()
     llm = greedy(commands)
     with a_run(tmp_path, choice=MODEL, turns=len(commands), seed=BUNDLED_SEED, llm=llm) as run:
         end = run.play_episode()
         pursued = run.managers.objectives.tracker.pursued()
-    asked = [call.prompt for call in llm.calls if call.role == "objectives"]
+    prompts = [call.prompt for call in llm.calls if call.role == "objectives"]
     assert end.turns == len(commands)
-    assert len(asked) >= len(commands) // 15
-    assert any("You shorten" in prompt for prompt in asked)
-    assert max(map(estimated_tokens, asked)) < 6_000
+    assert len(prompts) >= len(commands) // 15
+    assert any("You shorten" in prompt for prompt in prompts)
+    assert max(map(estimated_tokens, prompts)) < 6_000
     assert len(pursued) <= GameConfiguration().max_objectives_before_forced_refinement
-    assert not any(one.evidence for one in pursued)
+    assert not any(objective.evidence for objective in pursued)

@@ -1,4 +1,4 @@
-"""What is typed into a question, a menu or a key press is no command: nothing is learned from it as one."""
+"""Tests of questions, menus and key presses, whose answers are not commands and teach nothing."""
 
 import pytest
 
@@ -26,7 +26,7 @@ COMMANDS = [
 ]
 
 
-def test_what_is_typed_into_a_question_is_no_failure_no_way_and_no_memory(tmp_path):
+def test_answer_to_a_question_is_not_learned_from(tmp_path):
     story = find_story(own_stories.compiled("questions"))
     with a_walkthrough(tmp_path, *COMMANDS, story=story) as run:
         run.reset_episode()
@@ -38,11 +38,11 @@ def test_what_is_typed_into_a_question_is_no_failure_no_way_and_no_memory(tmp_pa
     assert not any(graph.tries.without_effect.values())
     assert not any(tried for room in state.failed_actions.values() for tried in room.values())
     learned = {event.title for record in records for event in record.memory_events if record.transition.is_answer}
-    assert learned == {"Starts here"}  # of the room that comes to be seen after the answer
+    assert learned == {"Starts here"}  # of the room that is shown after the answer
 
 
 @pytest.mark.parametrize("way_out", ["q", "escape"])
-def test_nothing_is_learned_from_the_keys_of_a_menu(tmp_path, way_out):
+def test_menu_keys_are_not_learned_from(tmp_path, way_out):
     commands = ["help", "north", "n", "1", "enter", "up", "save", "", way_out, "north"]
     with a_walkthrough(tmp_path, *commands, story=find_story(own_stories.compiled("menu"))) as run:
         run.reset_episode()
@@ -60,7 +60,7 @@ def test_nothing_is_learned_from_the_keys_of_a_menu(tmp_path, way_out):
         assert run.process_turn("north").transition.after.location.name == "Attic"
 
 
-def test_what_moves_while_a_question_is_answered_did_not_start_where_it_is_seen_then(tmp_path):
+def test_contents_seen_during_a_question_are_not_starting_contents(tmp_path):
     with a_walkthrough(tmp_path, "wait", "wait", "unlock", "look", "north") as run:
         run.reset_episode()
         *_, asked, answer, arrival = [run.process_turn().transition for _ in range(5)]
@@ -71,25 +71,25 @@ def test_what_moves_while_a_question_is_answered_did_not_start_where_it_is_seen_
     assert f"#{strayed.number}" not in (tmp_path / "Memories.md").read_text()
 
 
-def test_the_rules_open_no_menu(tmp_path):
+def test_rules_player_opens_no_menu(tmp_path):
     story = find_story(own_stories.compiled("menu"))
     with a_run(tmp_path, story=story) as run:
         played = [run.process_turn().transition.action for _ in range(12)]
     assert not {"help", "hint", "hints", "info", "about"} & set(played)
 
 
-def test_the_player_is_told_the_question(tmp_path):
+def test_player_sees_the_question(tmp_path):
     story = find_story(own_stories.compiled("questions"))
     with a_walkthrough(tmp_path, "look", "no", story=story) as run:
         run.reset_episode()
-        shown = [_question_shown(run)]
+        shown = [question_shown(run)]
         for _ in range(2):
             run.process_turn()
-            shown.append(_question_shown(run))
+            shown.append(question_shown(run))
     assert shown == ["Press any key.", "Have you played before?", None]
 
 
-def _question_shown(run: ZorkOrchestratorV2) -> str | None:
+def question_shown(run: ZorkOrchestratorV2) -> str | None:
     sections = agent_sections(run.managers.context.player_context(run.services.game.observe(), ""), DEFAULT_BUDGETS)
     texts = [section.text for section in sections if section.heading == "## The game asks"]
     return texts[0].split("```")[1].strip() if texts else None
@@ -105,5 +105,5 @@ def _question_shown(run: ZorkOrchestratorV2) -> str | None:
         (InputMode.KEY, "1: tea. 2: nothing. Your choice?", (), ("1", "2")),
     ],
 )
-def test_what_leads_back_or_what_the_question_names_is_answered_first(mode, text, way_back, first):
+def test_answers_that_leave_or_are_named_come_first(mode, text, way_back, first):
     assert answers_to(Question(mode, text, way_back))[: len(first)] == first

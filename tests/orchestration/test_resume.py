@@ -1,4 +1,4 @@
-"""Going on with an episode that was cut short: what goes on, what is refused, and what stays as it was."""
+"""Tests of resuming an episode that was killed or interrupted."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ from game_interface.story import find_story
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.history import TurnRecord
 from tests.fixtures.kills import kill, killed
-from tests.fixtures.runs import MODEL, AfterTurn, CtrlC, a_run, a_walkthrough, resume, turns_of
+from tests.fixtures.runs import MODEL, AfterTurn, CtrlC, a_run, a_walkthrough, comparable_turns, resume
 from tests.fixtures.stories import of_another_build
 from zorkgpt.errors import CheckpointError, LLMError, WorkdirError
 from zorkgpt.llm.scripted import ScriptedLLM
@@ -32,7 +32,7 @@ def play_and_die(workdir: Path, at: int, turns: int = 12) -> None:
     a_run(workdir, turns=turns, watchers=(AfterTurn(at, kill),)).play_episode()
 
 
-def an_interrupted_one(workdir: Path, at: int = 4, **options) -> None:
+def play_and_interrupt(workdir: Path, at: int = 4, **options) -> None:
     with a_run(workdir, turns=12, watchers=(CtrlC(at),), **options) as run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
 
@@ -40,33 +40,28 @@ def an_interrupted_one(workdir: Path, at: int = 4, **options) -> None:
 @pytest.fixture(scope="module")
 def interrupted_folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("interrupted")
-    an_interrupted_one(folder)
+    play_and_interrupt(folder)
     return folder
 
 
 @pytest.fixture
 def interrupted(interrupted_folder, tmp_path) -> Path:
-    """A folder with an episode that was interrupted after four turns."""
+    """Working directory of an episode that was interrupted after four turns."""
     return shutil.copytree(interrupted_folder, tmp_path, dirs_exist_ok=True)
 
 
-def told(workdir: Path) -> list[tuple]:
-    turns = turns_of(workdir)
-    return [(turn.turn, turn.action, turn.response, turn.memory_shown, turn.memory_events) for turn in turns]
-
-
 @pytest.mark.slow
-def test_a_killed_episode_goes_on_as_if_nothing_had_happened(tmp_path):
+def test_killed_episode_resumes(tmp_path):
     with a_run(tmp_path / "whole", turns=12) as run:
         whole = run.play_episode()
     killed(play_and_die, tmp_path / "killed", 5)
     with a_run(tmp_path / "killed", turns=12) as run:
         end = run.play_episode(resume=1)
     assert (end.turns, end.score, end.places, end.memories) == (12, whole.score, whole.places, whole.memories)
-    assert told(tmp_path / "killed") == told(tmp_path / "whole")
+    assert comparable_turns(tmp_path / "killed") == comparable_turns(tmp_path / "whole")
 
 
-def test_the_log_says_how_it_was_cut_short_and_that_it_went_on(interrupted):
+def test_log_records_interruption_and_resumption(interrupted):
     with a_run(interrupted, turns=6) as run:
         run.play_episode(resume=1)
     events = read_episode(interrupted, 1)
@@ -75,10 +70,10 @@ def test_the_log_says_how_it_was_cut_short_and_that_it_went_on(interrupted):
     assert [type(event) for event in ends] == [EpisodeEnded, EpisodeResumed, EpisodeEnded]
     assert [end.reason for end in (ends[0], ends[2])] == ["interrupted", "turn limit"]
     assert last_end(events) is ends[2]
-    assert [turn[0] for turn in told(interrupted)] == [1, 2, 3, 4, 5, 6]
+    assert [turn[0] for turn in comparable_turns(interrupted)] == [1, 2, 3, 4, 5, 6]
 
 
-def test_one_that_is_over_does_not_go_on_unless_its_limit_is_raised(tmp_path):
+def test_finished_episode_resumes_with_a_higher_limit(tmp_path):
     with a_run(tmp_path, turns=3) as run:
         run.play_episode()
     with pytest.raises(CheckpointError, match="3 turns is reached; allow more with --max-turns"):
@@ -88,7 +83,7 @@ def test_one_that_is_over_does_not_go_on_unless_its_limit_is_raised(tmp_path):
         assert run.play_episode(resume=1).turns == 5
 
 
-def test_one_that_is_resumed_after_another_of_the_same_length_stands_at_its_limit(interrupted):
+def test_interrupted_episode_resumes_after_a_later_one(interrupted):
     with a_run(interrupted, turns=6) as run:
         assert run.play_episode().turns == 6
         assert run.play_episode(resume=1).turns == 6
@@ -96,7 +91,7 @@ def test_one_that_is_resumed_after_another_of_the_same_length_stands_at_its_limi
 
 
 @pytest.mark.slow
-def test_victory_is_for_good_and_leaves_nothing_to_resume(tmp_path):
+def test_victory_leaves_nothing_to_resume(tmp_path):
     from tests.fixtures.walkthrough import get_bundled_walkthrough
 
     commands = get_bundled_walkthrough()
@@ -108,7 +103,7 @@ def test_victory_is_for_good_and_leaves_nothing_to_resume(tmp_path):
         find_resumable(tmp_path, LOG)
 
 
-def test_open_questions_that_cannot_be_deleted_are_named_and_nothing_is_lost(interrupted):
+def test_open_questions_that_cannot_be_deleted_are_an_error(interrupted):
     in_the_way = interrupted / "runs" / "1" / "open_questions.json"
     in_the_way.mkdir()
     with a_run(interrupted, turns=12) as run, pytest.raises(WorkdirError, match="open_questions.json can't be deleted"):
@@ -116,10 +111,10 @@ def test_open_questions_that_cannot_be_deleted_are_named_and_nothing_is_lost(int
     in_the_way.rmdir()
     with a_run(interrupted, turns=12) as run:
         run.play_episode(resume=1)
-    assert [turn for turn, *_ in told(interrupted)] == list(range(1, 13))
+    assert [turn for turn, *_ in comparable_turns(interrupted)] == list(range(1, 13))
 
 
-def test_where_nothing_was_played_there_is_nothing_to_resume(tmp_path):
+def test_nothing_to_resume(tmp_path):
     with pytest.raises(CheckpointError, match="no episode was played"):
         find_resumable(tmp_path, LOG)
     with pytest.raises(CheckpointError, match="Episode 7 can't be resumed: there is no"):
@@ -127,7 +122,7 @@ def test_where_nothing_was_played_there_is_nothing_to_resume(tmp_path):
 
 
 @pytest.mark.slow
-def test_an_episode_that_somebody_plays_is_not_resumed(interrupted):
+def test_episode_that_is_being_played_is_not_resumed(interrupted):
     with playing_lock(interrupted / "runs" / "1").acquire():
         with pytest.raises(CheckpointError, match="another process plays it"):
             find_resumable(interrupted, LOG)
@@ -140,25 +135,25 @@ def test_an_episode_that_somebody_plays_is_not_resumed(interrupted):
 
 
 @pytest.mark.slow
-def test_of_two_the_last_that_nobody_plays_is_resumed(interrupted):
+def test_last_episode_that_nobody_plays_is_resumed(interrupted):
     with a_run(interrupted) as run:
         run.process_turn()
         assert find_resumable(interrupted, LOG).checkpoint.episode == 1
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [({"seed": 2}, "started with seed 1, not 2"), ({"remember": False}, "started with remember True, not False")],
 )
-def test_what_it_was_begun_with_is_not_changed(interrupted, options, said):
-    with a_run(interrupted, **options) as run, pytest.raises(CheckpointError, match=said):
+def test_settings_of_the_episode_cannot_change(interrupted, options, message):
+    with a_run(interrupted, **options) as run, pytest.raises(CheckpointError, match=message):
         run.resume_episode(1)
     assert list(find_resumable(interrupted, LOG).turns) == [1, 2, 3, 4]
 
 
-def test_an_episode_of_another_story_in_the_folder_is_refused(tmp_path, bundled_story):
+def test_episode_of_another_story_is_refused(tmp_path, bundled_story):
     other = find_story(of_another_build(bundled_story, tmp_path / "other.z5"))
-    an_interrupted_one(tmp_path / "first")
+    play_and_interrupt(tmp_path / "first")
     copied = shutil.copytree(tmp_path / "first" / "runs", tmp_path / "second" / "runs") / "1" / "checkpoint.json"
     mark_folder(tmp_path / "second", StoryMark.of(other.summary()))
     before = copied.read_bytes()
@@ -168,17 +163,17 @@ def test_an_episode_of_another_story_in_the_folder_is_refused(tmp_path, bundled_
 
 
 @pytest.mark.slow
-def test_the_folder_of_another_story_is_refused(tmp_path, bundled_story):
+def test_folder_of_another_story_is_refused(tmp_path, bundled_story):
     other = find_story(of_another_build(bundled_story, tmp_path / "other.z5"))
-    an_interrupted_one(tmp_path / "first")
+    play_and_interrupt(tmp_path / "first")
     with pytest.raises(WorkdirError, match=r"first has the memories, map and runs of Slack Water"):
         a_run(tmp_path / "first", story=other)
     with a_run(tmp_path / "first") as run:
         run.resume_episode(1)
 
 
-def rewritten(path: Path, **changes) -> None:
-    """Change values of the checkpoint or of its snapshots, None to remove them, with a checksum that fits."""
+def change_checkpoint(path: Path, **changes) -> None:
+    """Change values of the checkpoint or its snapshots, or remove those that are None. Update the checksum."""
     content = json.loads(path.read_text("utf-8"))["checkpoint"]
     snapshots = content["snapshots"] | changes.pop("snapshots", {})
     content |= {"snapshots": {name: state for name, state in snapshots.items() if state is not None}} | changes
@@ -191,7 +186,7 @@ def write(path: Path, content: dict) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"version": 99}, "later version"),
         ({"game": None}, "lacks a part: game"),
@@ -202,16 +197,16 @@ def write(path: Path, content: dict) -> None:
         ({"snapshots": {"game": {"score": float("inf")}}}, "is malformed: .* Infinity is not a JSON value"),
     ],
 )
-def test_a_checkpoint_that_does_not_fit_is_refused_and_left_alone(interrupted, changes, said):
+def test_invalid_checkpoint_is_refused_and_kept(interrupted, changes, message):
     path = interrupted / "runs" / "1" / "checkpoint.json"
-    rewritten(path, **changes)
+    change_checkpoint(path, **changes)
     before = path.read_bytes()
-    with pytest.raises(CheckpointError, match=said):
+    with pytest.raises(CheckpointError, match=message):
         find_resumable(interrupted, LOG)
     assert path.read_bytes() == before
 
 
-def test_a_log_that_was_edited_before_the_checkpoints_position_is_refused_and_left_alone(interrupted):
+def test_edited_log_is_refused_and_kept(interrupted):
     log = interrupted / "runs" / "1" / LOG
     log.write_bytes(log.read_bytes().replace(b'"opening":"', b'"opening":"Edited. ', 1))
     before = log.read_bytes()
@@ -231,8 +226,8 @@ def test_a_log_that_was_edited_before_the_checkpoints_position_is_refused_and_le
         {"snapshots": {"rejections": {}}},
     ],
 )
-def test_parts_that_are_no_such_parts_are_refused_before_a_file_is_touched(interrupted, changes):
-    rewritten(interrupted / "runs" / "1" / "checkpoint.json", **changes)
+def test_checkpoint_with_damaged_parts_changes_no_file(interrupted, changes):
+    change_checkpoint(interrupted / "runs" / "1" / "checkpoint.json", **changes)
     before = {path: path.read_bytes() for path in interrupted.rglob("*") if path.is_file()}
     with a_run(interrupted, turns=12) as run, pytest.raises(CheckpointError, match="Episode 1 can't be resumed"):
         run.resume_episode(1)
@@ -242,14 +237,14 @@ def test_parts_that_are_no_such_parts_are_refused_before_a_file_is_touched(inter
 @pytest.fixture(scope="module")
 def an_episode(tmp_path_factory) -> Path:
     workdir = tmp_path_factory.mktemp("episode")
-    an_interrupted_one(workdir)
+    play_and_interrupt(workdir)
     return workdir / "runs" / "1"
 
 
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), name=st.sampled_from(["checkpoint.json", "turns.journal"]))
-def test_what_is_damaged_anywhere_is_refused_and_never_taken_for_sound(an_episode, tmp_path_factory, data, name):
+def test_damaged_files_are_detected(an_episode, tmp_path_factory, data, name):
     sound = read_saved(an_episode, LOG)
     folder = tmp_path_factory.mktemp("damaged") / "1"
     folder.mkdir()
@@ -262,7 +257,7 @@ def test_what_is_damaged_anywhere_is_refused_and_never_taken_for_sound(an_episod
     else:
         content[at] ^= 1 << data.draw(st.integers(0, 7))
     (folder / name).write_bytes(content)
-    # Only the last line of the journal may be missing: it is what a kill can cut short.
+    # Only the last line of the journal may be missing, since a kill can cut it short.
     read = None
     with suppress(CheckpointError):
         read = read_saved(folder, LOG)
@@ -273,7 +268,7 @@ def test_what_is_damaged_anywhere_is_refused_and_never_taken_for_sound(an_episod
 
 
 @pytest.mark.slow
-def test_what_a_person_wrote_since_is_kept(interrupted):
+def test_edits_by_a_person_are_kept(interrupted):
     path = interrupted / "Memories.md"
     path.write_text(path.read_text("utf-8") + "\nMy own note.\n", "utf-8")
     with a_run(interrupted, turns=6) as run:
@@ -282,7 +277,7 @@ def test_what_a_person_wrote_since_is_kept(interrupted):
 
 
 @pytest.mark.slow
-def test_what_another_process_wrote_since_is_kept(interrupted):
+def test_memories_of_another_process_are_kept(interrupted):
     with a_run(interrupted) as other:
         other.simple_memory.add_memory(9999, "Attic", Memory("NOTE", "Dust", 1, "1", 0, "Thick.", "permanent"))
     with a_run(interrupted, turns=6) as run:
@@ -295,7 +290,7 @@ def drop_and_die(workdir: Path) -> None:
 
 
 @pytest.mark.slow
-def test_memories_of_the_episode_only_are_there_again(tmp_path):
+def test_ephemeral_memories_are_restored(tmp_path):
     killed(drop_and_die, tmp_path)
     with a_walkthrough(tmp_path, "take penny", "drop penny", "look") as run:
         resume(run, 2)
@@ -305,7 +300,7 @@ def test_memories_of_the_episode_only_are_there_again(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_given_action_comes_before_what_had_been_decided(interrupted):
+def test_given_action_replaces_the_saved_decision(interrupted):
     with a_run(interrupted, turns=12) as run:
         resume(run, 4)
         record = run.process_turn("inventory")
@@ -313,7 +308,7 @@ def test_a_given_action_comes_before_what_had_been_decided(interrupted):
 
 
 def scripted(workdir: Path, asked: Path, *, die_at: int | None = None) -> ZorkOrchestratorV2:
-    """A run with a model that is written down beside it, and that may kill its process instead of an answer."""
+    """Return a run with a model that writes its prompts to a file and may kill the process instead of answering."""
 
     def answer(messages, role):
         prompts = [json.loads(line) for line in asked.read_text("utf-8").splitlines()] if asked.exists() else []
@@ -323,7 +318,7 @@ def scripted(workdir: Path, asked: Path, *, die_at: int | None = None) -> ZorkOr
         if die_at is not None and len(prompts) + 1 == die_at:
             kill()
         if role == "agent":
-            # The turn stands in the prompt of neither more nor less than one command.
+            # Each command has one prompt. A repeated turn repeats its prompt.
             turn = len({text for asked_role, text in prompts if asked_role == "agent"} - {prompt})
             return f"I think of turn {turn + 1}.\nACTION: {COMMANDS[turn]}"
         if role == "memory" and "NOTE" in prompt:
@@ -347,13 +342,13 @@ def ask_and_die(workdir: Path, asked: Path, die_at: int) -> None:
 
 def agent_prompts(asked: Path) -> list[str]:
     rows = [json.loads(line) for line in asked.read_text("utf-8").splitlines()]
-    # A turn that is played again asks for the very same.
+    # A repeated turn repeats its prompt.
     return list(dict.fromkeys(prompt for role, prompt in rows if role == "agent"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("die_at", [5, 10, 15, 18])
-def test_a_model_is_asked_the_same_after_a_kill_as_without_one(tmp_path, die_at):
+def test_killed_run_asks_the_model_the_same_questions(tmp_path, die_at):
     with scripted(tmp_path / "whole", tmp_path / "whole.asked") as run:
         run.play_episode()
     asked = tmp_path / "killed.asked"
@@ -362,4 +357,4 @@ def test_a_model_is_asked_the_same_after_a_kill_as_without_one(tmp_path, die_at)
         run.play_episode(resume=1)
     assert agent_prompts(asked) == agent_prompts(tmp_path / "whole.asked")
     assert (tmp_path / "killed" / "Memories.md").read_bytes() == (tmp_path / "whole" / "Memories.md").read_bytes()
-    assert told(tmp_path / "killed") == told(tmp_path / "whole")
+    assert comparable_turns(tmp_path / "killed") == comparable_turns(tmp_path / "whole")

@@ -1,4 +1,4 @@
-"""Old episodes are compressed, and read as before."""
+"""Tests of compressing the logs of old episodes."""
 
 import os
 from dataclasses import asdict
@@ -19,67 +19,67 @@ PACKED = f"{EPISODE_LOG}.gz"
 TURNS = 8
 
 
-def played(workdir, episodes: int, keep: int):
+def play(workdir, episodes: int, keep: int):
     with a_run(workdir, turns=TURNS, settings={"keep_episodes": keep}) as run:
         for _ in range(episodes):
             run.play_episode()
 
 
-def read_in_every_way(workdir):
-    """Return what the log of the first episode says to its readers."""
+def read_everything(workdir):
+    """Return the log of the first episode as each of its readers reads it."""
     shown = open_run(workdir).episodes[1]
     (run_directory(workdir, 1) / TRAIL_FILE).unlink(missing_ok=True)
     with SimpleMemoryManager.open(workdir / "Memories.md") as memory:
-        titles = {one.memory.title for one in memory.all_memories()}
-        told = [story.to_dict() for title in sorted(titles) for story in memory.explain(title)]
+        titles = {located.memory.title for located in memory.all_memories()}
+        explanations = [story.to_dict() for title in sorted(titles) for story in memory.explain(title)]
         past = AsOf(memory.store.journal, workdir / "runs").all_memories(1, TURNS)
     return (
         read_episode(workdir, 1),
         asdict(kept_trail(run_directory(workdir, 1), EPISODE_LOG)),
         (shown.ended, shown.columns, [shown.turn(number) for number in range(len(shown))]),
         past,
-        told,
+        explanations,
     )
 
 
-def test_a_packed_episode_reads_as_before_and_takes_less_room(tmp_path):
-    played(tmp_path, 1, keep=1)
+def test_compressed_episode_reads_the_same(tmp_path):
+    play(tmp_path, 1, keep=1)
     first = run_directory(tmp_path, 1)
-    before, size = read_in_every_way(tmp_path), (first / EPISODE_LOG).stat().st_size
+    before, size = read_everything(tmp_path), (first / EPISODE_LOG).stat().st_size
     viewed = open_run(tmp_path)
-    played(tmp_path, 1, keep=1)
+    play(tmp_path, 1, keep=1)
     assert sorted(os.listdir(first)) == [PACKED, "playing.lock", TRAIL_FILE]
     assert (first / PACKED).stat().st_size < size / 4
-    after = read_in_every_way(tmp_path)
+    after = read_everything(tmp_path)
     assert after[:4] == before[:4]
-    events, _, shown, _, told = after
+    events, _, shown, _, explanations = after
     assert len(events) > TURNS
-    assert any(one["shown"] and one["shown"][0]["episode"] == 1 for one in told)
+    assert any(explanation["shown"] and explanation["shown"][0]["episode"] == 1 for explanation in explanations)
     viewed.refresh()
     assert viewed.episodes[1].turn(3) == shown[2][3]
     assert not viewed.damage()
 
 
-def test_the_newest_stay_resumable_and_others_say_why_they_are_not(tmp_path):
-    played(tmp_path, 3, keep=2)
+def test_newest_episodes_stay_resumable(tmp_path):
+    play(tmp_path, 3, keep=2)
     assert [(run_directory(tmp_path, number) / PACKED).exists() for number in (1, 2, 3)] == [True, False, False]
     assert find_resumable(tmp_path, EPISODE_LOG, episode=2, max_turns=20).checkpoint.turn == TURNS
     with pytest.raises(CheckpointError, match="Episode 1 can't be resumed: it is old, and its log was compressed"):
         find_resumable(tmp_path, EPISODE_LOG, episode=1, max_turns=20)
 
 
-def test_an_episode_that_is_played_stays_as_it_is(tmp_path):
-    played(tmp_path, 1, keep=5)
+def test_episode_that_is_being_played_is_not_compressed(tmp_path):
+    play(tmp_path, 1, keep=5)
     with playing_lock(run_directory(tmp_path, 1)).acquire():
-        played(tmp_path, 1, keep=1)
+        play(tmp_path, 1, keep=1)
     assert find_resumable(tmp_path, EPISODE_LOG, episode=1, max_turns=20).checkpoint.turn == TURNS
 
 
-def test_a_damaged_packed_log_is_an_error_that_names_it(tmp_path):
-    played(tmp_path, 2, keep=1)
+def test_damaged_compressed_log_is_an_error(tmp_path):
+    play(tmp_path, 2, keep=1)
     packed = run_directory(tmp_path, 1) / PACKED
     packed.write_bytes(packed.read_bytes()[:-200])
     with pytest.raises(FileError, match="episode_log.jsonl can't be read"):
         read_episode(tmp_path, 1)
-    assert [one["file"] for one in open_run(tmp_path).damage()] == [f"runs/1/{EPISODE_LOG}"]
-    played(tmp_path, 1, keep=1)
+    assert [damage["file"] for damage in open_run(tmp_path).damage()] == [f"runs/1/{EPISODE_LOG}"]
+    play(tmp_path, 1, keep=1)

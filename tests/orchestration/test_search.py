@@ -1,4 +1,4 @@
-"""The search player: commands found from saved states, then played from a fresh start."""
+"""Tests of the search player."""
 
 import logging
 import multiprocessing
@@ -28,10 +28,10 @@ from zorkgpt.runlog.events import EpisodeStarted
 from zorkgpt.world.graph import MapGraph
 
 STORY = find_story(own_stories.compiled("strongbox"))
-"""Its points need a command with two objects, and one whose effect only a variable shows."""
+"""Points require a command with two objects, and one whose effect shows only in a variable."""
 
 
-def a_search(path, *, story=STORY, steps=100, seed=1, max_turns=100, known=None, processes=1):
+def search(path, *, story=STORY, steps=100, seed=1, max_turns=100, known=None, processes=1):
     open_game = partial(JerichoInterface, story=story, seed=seed)
     return searched_route(
         path / SEARCH_FILE,
@@ -49,23 +49,23 @@ def archive_in(path, *, story=STORY, seed=1):
     return load_archive(path / SEARCH_FILE, story.sha256, seed)
 
 
-def a_search_run(workdir, *, steps=150, **options):
+def search_run(workdir, *, steps=150, **options):
     settings = {"search_steps": steps}
     return a_run(workdir, choice=SEARCH, story=STORY, settings=settings, **options)
 
 
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory):
-    """A folder with two episodes of the search player."""
+    """Working directory of two episodes of the search player."""
     folder = tmp_path_factory.mktemp("searched")
-    with a_search_run(folder, turns=30) as run:
+    with search_run(folder, turns=30) as run:
         run.play_episode()
         run.play_episode()
     return folder
 
 
-def test_it_finds_points_and_its_commands_lead_to_them_in_a_new_game(tmp_path):
-    route = a_search(tmp_path)
+def test_search_finds_commands_that_score_in_a_new_game(tmp_path):
+    route = search(tmp_path)
     assert route.goal.score == 10
     with JerichoInterface(story=STORY) as game:
         game.reset()
@@ -93,9 +93,9 @@ Extend 'say' first * topic -> Say;
 """
 
 
-def test_a_word_that_it_has_read_opens_the_way_to_victory(inform, tmp_path):
+def test_search_says_a_word_that_it_has_read(inform, tmp_path):
     story = find_story(build(inform, tmp_path, _VAULT.lstrip(), 5))
-    route = a_search(tmp_path, story=story, steps=200)
+    route = search(tmp_path, story=story, steps=200)
     with JerichoInterface(story=story) as game:
         game.reset()
         end = [game.act(step.action) for step in route.steps][-1]
@@ -104,21 +104,21 @@ def test_a_word_that_it_has_read_opens_the_way_to_victory(inform, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_same_seed_finds_the_same(tmp_path):
+def test_same_seed_finds_the_same_commands(tmp_path):
     folders = [tmp_path / name for name in ("first", "second", "other")]
     for folder, seed in zip(folders, (1, 1, 2), strict=True):
         folder.mkdir()
-        a_search(folder, seed=seed)
+        search(folder, seed=seed)
     first, second, other = ((folder / SEARCH_FILE).read_bytes() for folder in folders)
     assert first == second != other
     assert archive_in(folders[0], seed=2).cells == []
 
 
 @pytest.mark.slow
-def test_several_processes_find_the_same_with_the_same_seed(tmp_path):
+def test_several_processes_find_the_same_commands(tmp_path):
     for folder in (tmp_path / "first", tmp_path / "second"):
         folder.mkdir()
-        a_search(folder, processes=2)
+        search(folder, processes=2)
     assert (tmp_path / "first" / SEARCH_FILE).read_bytes() == (tmp_path / "second" / SEARCH_FILE).read_bytes()
     archive = archive_in(tmp_path / "first")
     assert archive.highest == 10
@@ -127,7 +127,7 @@ def test_several_processes_find_the_same_with_the_same_seed(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_killed_process_ends_the_search_with_an_error():
+def test_killed_search_process_is_an_error():
     archive = SearchArchive(STORY.sha256, 1)
     with (
         JerichoInterface(story=STORY) as game,
@@ -164,7 +164,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-def test_no_process_is_left_after_ctrl_c(tmp_path):
+def test_ctrl_c_ends_search_processes(tmp_path):
     script = tmp_path / "interrupted.py"
     script.write_text(INTERRUPTED)
     command = [sys.executable, str(script), str(STORY.path), str(tmp_path / SEARCH_FILE)]
@@ -185,21 +185,21 @@ def test_no_process_is_left_after_ctrl_c(tmp_path):
         os.kill(helper, 0)
 
 
-def test_states_are_stored_by_what_differs_from_the_opening(tmp_path):
-    a_search(tmp_path, steps=100)
+def test_states_are_stored_as_differences(tmp_path):
+    search(tmp_path, steps=100)
     opening, *others = archive_in(tmp_path).cells
     assert others
     assert max(len(cell.state) for cell in others) < len(opening.state)
 
 
-def test_it_plays_no_more_commands_than_it_may(tmp_path):
-    route = a_search(tmp_path, steps=50, max_turns=3)
+def test_search_respects_turn_and_step_limits(tmp_path):
+    route = search(tmp_path, steps=50, max_turns=3)
     assert len(route.steps) <= 3
     assert 40 <= archive_in(tmp_path).steps <= 50
 
 
 @pytest.mark.slow
-def test_what_was_found_is_played_and_labeled_and_then_the_rules_play(searched):
+def test_found_commands_are_played_before_rules_take_over(searched):
     turns = turns_of(searched, 1)
     found = [turn.player for turn in turns].count("search")
     assert 0 < found < 30
@@ -208,27 +208,27 @@ def test_what_was_found_is_played_and_labeled_and_then_the_rules_play(searched):
 
 
 @pytest.mark.slow
-def test_the_log_says_that_saves_are_used(searched):
+def test_log_records_that_the_search_uses_saves(searched):
     (started,) = (event for event in read_episode(searched, 1) if isinstance(event, EpisodeStarted))
     assert (started.player, started.uses_saves) == ("search", True)
 
 
 @pytest.mark.slow
-def test_the_next_episode_searches_on(searched):
+def test_next_episode_continues_the_search(searched):
     archive = archive_in(searched)
     assert archive.steps > 150
     assert archive.highest >= 5
 
 
 @pytest.mark.slow
-def test_the_best_line_is_verified_and_kept_for_other_players(searched):
+def test_best_line_is_saved_for_other_players(searched):
     line = load_line(searched / BEST_LINE_FILE, STORY.sha256, seed=1)
     assert line is not None
     assert line.score >= 5
 
 
 @pytest.mark.slow
-def test_the_rules_gain_from_what_the_search_has_found(searched, tmp_path):
+def test_rules_player_uses_the_found_line(searched, tmp_path):
     with a_run(tmp_path, story=STORY, turns=7) as run:
         alone = run.play_episode()
     with a_run(searched, story=STORY, turns=7) as run:
@@ -238,18 +238,18 @@ def test_the_rules_gain_from_what_the_search_has_found(searched, tmp_path):
 
 
 @pytest.mark.slow
-def test_it_searches_on_from_the_best_line_that_others_have_found(tmp_path):
-    known = a_search(tmp_path)
+def test_search_continues_from_a_known_line(tmp_path):
+    known = search(tmp_path)
     (tmp_path / SEARCH_FILE).unlink()
-    alone = a_search(tmp_path, steps=30)
+    alone = search(tmp_path, steps=30)
     (tmp_path / SEARCH_FILE).unlink()
-    assert (alone.goal.score or 0) < a_search(tmp_path, steps=len(known.steps) * 2, known=known).goal.score == 10
+    assert (alone.goal.score or 0) < search(tmp_path, steps=len(known.steps) * 2, known=known).goal.score == 10
 
 
-def test_a_damaged_archive_is_reported_and_made_again(tmp_path, caplog):
+def test_damaged_archive_is_reported_and_replaced(tmp_path, caplog):
     (tmp_path / SEARCH_FILE).write_bytes(b'{"cells": [')
     with caplog.at_level(logging.WARNING):
-        assert a_search(tmp_path, steps=20) is not None
+        assert search(tmp_path, steps=20) is not None
     assert "the archive of the search is damaged" in caplog.text
     archive = archive_in(tmp_path)
     assert 0 < archive.steps <= 20
@@ -257,12 +257,12 @@ def test_a_damaged_archive_is_reported_and_made_again(tmp_path, caplog):
         cell.state = b"cut off"
     save_archive(tmp_path / SEARCH_FILE, archive)
     with pytest.raises(StateError, match="State [0-9]+ of the search is damaged"):
-        a_search(tmp_path, steps=20)
+        search(tmp_path, steps=20)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["menu", "keypress", "questions", "endless"])
-def test_questions_are_answered_or_left_alone(name, tmp_path):
+def test_search_in_stories_with_questions_and_menus(name, tmp_path):
     story = find_story(own_stories.compiled(name))
-    a_search(tmp_path, story=story, steps=60)
+    search(tmp_path, story=story, steps=60)
     assert len(archive_in(tmp_path, story=story).cells) > 1

@@ -1,4 +1,4 @@
-"""Whole episodes with memory in a world without a Z-machine: the loop needs nothing but the `Game` protocol."""
+"""Tests of whole episodes in a world without a Z-machine, through the `Game` protocol alone."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from game_interface.game import Game
-from tests.fixtures.runs import CtrlC, a_run, a_walkthrough, turns_of
+from tests.fixtures.runs import CtrlC, a_run, a_walkthrough, comparable_turns, turns_of
 from tests.fixtures.small_world import (
     CLIFF,
     COTTAGE,
@@ -26,13 +26,8 @@ from zorkgpt.run_folder import EPISODE_LOG
 from zorkgpt.runlog.saved_episodes import read_saved
 
 
-def the_walkthrough(workdir: Path, *, game: Game | None = None, **options):
+def walkthrough(workdir: Path, *, game: Game | None = None, **options):
     return a_walkthrough(workdir, *WALKTHROUGH, game=game or SmallWorld(), **options)
-
-
-def told(workdir: Path, episode: int = 1) -> list[tuple]:
-    turns = turns_of(workdir, episode)
-    return [(turn.turn, turn.action, turn.response, turn.memory_shown, turn.memory_events) for turn in turns]
 
 
 def remembered(run) -> dict[int, list[tuple[str, str]]]:
@@ -40,8 +35,8 @@ def remembered(run) -> dict[int, list[tuple[str, str]]]:
     return {place: [(memory.title, memory.persistence) for memory in cache[place]] for place in sorted(cache)}
 
 
-def test_a_walkthrough_wins_and_every_memory_stands_where_it_belongs(tmp_path):
-    with the_walkthrough(tmp_path) as run:
+def test_walkthrough_wins_and_leaves_memories_by_location(tmp_path):
+    with walkthrough(tmp_path) as run:
         end = run.play_episode()
         kept = remembered(run)
     assert (end.reason, end.score, end.max_score, end.turns) == ("victory", MAX_SCORE, MAX_SCORE, len(WALKTHROUGH))
@@ -58,8 +53,8 @@ def test_a_walkthrough_wins_and_every_memory_stands_where_it_belongs(tmp_path):
     }
 
 
-def test_the_map_is_what_was_walked(tmp_path):
-    with the_walkthrough(tmp_path) as run:
+def test_map_contains_the_exits_that_were_walked(tmp_path):
+    with walkthrough(tmp_path) as run:
         run.play_episode()
         graph = run.services.map.graph
     walked = {(JETTY, "north"), (COTTAGE, "east"), (PANTRY, "west"), (COTTAGE, "up")}
@@ -69,18 +64,18 @@ def test_the_map_is_what_was_walked(tmp_path):
         assert known.rooms[LAMP_ROOM].name == "Lamp Room"
 
 
-def test_the_next_episode_is_told_what_the_first_one_learned_also_in_another_process(tmp_path):
-    with the_walkthrough(tmp_path) as run:
+def test_second_episode_is_shown_memories_of_the_first(tmp_path):
+    with walkthrough(tmp_path) as run:
         run.play_episode()
-    with the_walkthrough(tmp_path) as run:
+    with walkthrough(tmp_path) as run:
         end = run.play_episode()
     assert (end.episode, end.reason) == (2, "victory")
-    shown = {action: memory for _, action, _, memory, _ in told(tmp_path, 2)}
+    shown = {action: memory for _, action, _, memory, _ in comparable_turns(tmp_path, 2)}
     assert "take oil: +5 points: You get the" in shown["open box"]
     assert "unlock door with key: works" in shown["unlock door with key"]
 
 
-def test_what_was_dropped_is_forgotten_and_what_killed_is_not(tmp_path):
+def test_dropped_thing_is_forgotten_and_death_is_remembered(tmp_path):
     commands = ("take key", "north", "drop key", "south", "west", "down")
     with a_walkthrough(tmp_path, *commands, game=SmallWorld()) as run:
         end = run.play_episode()
@@ -92,7 +87,7 @@ def test_what_was_dropped_is_forgotten_and_what_killed_is_not(tmp_path):
         assert "down: you died, cause unknown" in run.simple_memory.get_location_memory(CLIFF)
 
 
-def test_a_memory_that_the_fresh_world_contradicts_is_marked_as_wrong(tmp_path):
+def test_memory_that_contradicts_a_new_game_is_invalidated(tmp_path):
     class MovedKey(SmallWorld):
         """The same story with the key elsewhere, as after a new edition."""
 
@@ -101,15 +96,15 @@ def test_a_memory_that_the_fresh_world_contradicts_is_marked_as_wrong(tmp_path):
             self._state.parents[KEY] = PANTRY
             return self._described()
 
-    with the_walkthrough(tmp_path) as run:
+    with walkthrough(tmp_path) as run:
         run.play_episode()
         assert "brass key" in run.simple_memory.get_location_memory(JETTY)
-    with the_walkthrough(tmp_path, game=MovedKey()) as run:
+    with walkthrough(tmp_path, game=MovedKey()) as run:
         run.reset_episode()
         assert run.simple_memory.get_location_memory(JETTY) == ""
 
 
-def test_the_rules_player_plays_by_the_worlds_own_grammar_and_learns_from_its_death(tmp_path):
+def test_rules_player_avoids_a_repeated_death(tmp_path):
     with a_run(tmp_path, turns=40, game=SmallWorld()) as run:
         ends = [run.play_episode() for _ in range(3)]
         graph = run.services.map.graph
@@ -121,28 +116,28 @@ def test_the_rules_player_plays_by_the_worlds_own_grammar_and_learns_from_its_de
 
 
 @pytest.mark.parametrize("at", [1, 4, 9])
-def test_an_interrupted_episode_goes_on_from_its_checkpoint(tmp_path, at):
-    with the_walkthrough(tmp_path / "whole") as run:
+def test_interrupted_episode_resumes(tmp_path, at):
+    with walkthrough(tmp_path / "whole") as run:
         whole = run.play_episode()
-    with the_walkthrough(tmp_path / "cut", watchers=(CtrlC(at),)) as run, pytest.raises(KeyboardInterrupt):
+    with walkthrough(tmp_path / "cut", watchers=(CtrlC(at),)) as run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
     saved = read_saved(tmp_path / "cut" / "runs" / "1", EPISODE_LOG)
     assert saved.checkpoint.run.title == "The Lighthouse"
-    with the_walkthrough(tmp_path / "cut") as run:
+    with walkthrough(tmp_path / "cut") as run:
         end = run.play_episode(resume=1)
     assert (end.reason, end.turns, end.score, end.memories) == ("victory", whole.turns, whole.score, whole.memories)
-    assert told(tmp_path / "cut") == told(tmp_path / "whole")
+    assert comparable_turns(tmp_path / "cut") == comparable_turns(tmp_path / "whole")
 
 
-def test_its_folder_is_no_other_storys(tmp_path):
-    with the_walkthrough(tmp_path) as run:
+def test_folder_is_refused_for_another_story(tmp_path):
+    with walkthrough(tmp_path) as run:
         run.play_episode()
     with pytest.raises(WorkdirError, match="The Lighthouse"):
         a_run(tmp_path)
 
 
 @pytest.mark.slow
-def test_no_jericho_is_loaded_and_no_process_started(tmp_path):
+def test_small_world_needs_no_jericho_and_no_process(tmp_path):
     code = """
 import subprocess, sys
 from pathlib import Path

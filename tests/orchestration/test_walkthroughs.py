@@ -1,4 +1,4 @@
-"""A whole walkthrough drives all managers without a model, and the map is the true one."""
+"""Test of a whole walkthrough with all managers and without a model."""
 
 import json
 
@@ -12,23 +12,25 @@ from tests.fixtures.walkthrough import BUNDLED_SEED, get_bundled_walkthrough
 
 
 @pytest.mark.slow
-def test_a_walkthrough_drives_every_manager(bundled_story, tmp_path):
+def test_walkthrough_wins_and_drives_every_manager(bundled_story, tmp_path):
     commands, episodes = get_bundled_walkthrough(), 2
     options = {"turns": len(commands), "seed": BUNDLED_SEED, "story": find_story(str(bundled_story))}
     with a_walkthrough(tmp_path, *commands, **options) as run:
         ends = [run.play_episode() for _ in range(episodes)]
-        told = {manager.get_status()["type"]: manager.get_status() for manager in run.managers.in_order}
+        statuses = {manager.get_status()["type"]: manager.get_status() for manager in run.managers.in_order}
 
-    assert [end.turns for end in ends] == [len(commands)] * episodes
-    # In all episodes the same was walked, and nothing else is on the map, in memory or on disk.
+    assert [(end.reason, end.score, end.max_score, end.turns, end.deaths) for end in ends] == [
+        ("victory", 100, 100, len(commands), 0)
+    ] * episodes
+    # Both episodes walked the same exits, and the map contains nothing else.
     true = true_moves("bundled_story", bundled_story)
     walked = {move: episodes * true.count(move) for move in true}
     assert moves_on(run.services.map.graph) == walked
     assert moves_on(loaded(tmp_path / "map_state.json")) == walked
-    assert len(told) == len(run.managers.in_order)
-    assert all(set(status) == {"type", "metrics"} for status in told.values())
-    assert json.loads(json.dumps(told)) == told
-    assert told["objective"]["metrics"]["reached_by_ground_truth"] > 0
-    assert told["knowledge"]["metrics"]["lines"] > 0
+    assert len(statuses) == len(run.managers.in_order)
+    assert all(set(status) == {"type", "metrics"} for status in statuses.values())
+    assert json.loads(json.dumps(statuses)) == statuses
+    assert statuses["objective"]["metrics"]["reached_by_ground_truth"] > 0
+    assert statuses["knowledge"]["metrics"]["lines"] > 0
     exported = json.loads((tmp_path / "current_state.json").read_text("utf-8"))
     assert (exported["episode"], exported["turn"]) == (episodes, len(commands))
