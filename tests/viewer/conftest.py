@@ -1,4 +1,4 @@
-"""A real browser."""
+"""Fixtures for tests in a real browser."""
 
 import shutil
 from collections.abc import Iterator
@@ -11,17 +11,17 @@ from tests.conftest import absent
 from tests.fixtures.viewer import served
 from zorkgpt.viewer.export import export_run
 
-# What is waited for comes at once, unless other tests have the processors.
+# Slow only while other tests use the processors.
 expect.set_options(timeout=30_000)
-# The headless shell comes first: it opens no window for each test.
+# The headless shell first, because it opens no windows.
 _NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-# As root, as tests in a container run, the sandbox does not start. The address bar's popups are whole pages.
+# The sandbox does not start as root, as in a container. The popups of the address bar would count as pages.
 _OPTIONS = ("--no-sandbox", "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup")
 
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """For this folder: tests of others fork the process that it is a child of."""
+    """A browser for this folder only, because tests elsewhere fork the process that starts it."""
     path = next(filter(None, map(shutil.which, _NAMES)), None) or absent("there is no Chromium: apt install chromium")
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=path, args=_OPTIONS)
@@ -31,7 +31,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module", params=["served", "exported"])
 def address(request, workdir, tmp_path_factory) -> Iterator[str]:
-    """The page of the file's own `workdir`: from a server, and as one file."""
+    """Address of the page of the module's `workdir`, once served and once exported."""
     if request.param == "exported":
         file = tmp_path_factory.mktemp("out") / "run.html"
         export_run(workdir, file)
@@ -43,7 +43,7 @@ def address(request, workdir, tmp_path_factory) -> Iterator[str]:
 
 @pytest.fixture
 def open_page(browser) -> Iterator:
-    """Opens a page; by the end no script may have failed, and nothing may have been asked of another host."""
+    """Return a function that opens a page. Fails if a script failed or a request went to another host."""
     complaints: list[str] = []
     asked: list[str] = []
     with ExitStack() as pages:

@@ -1,4 +1,4 @@
-"""Small windows, zoom, screen readers, and the rules of axe."""
+"""Tests of small windows, zoom and screen readers, and with axe."""
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -8,7 +8,7 @@ from tests.fixtures.viewer import played, served
 
 pytestmark = pytest.mark.slow
 
-# A phone lying flat, a smaller one, and 1280 x 1024 at 400 %.
+# A phone in landscape, a smaller one, and 1280 x 1024 at 400 %.
 LOW = [(844, 390), (667, 375), (320, 256)]
 SIGHTS = [
     (1400, "light", "#2:12&find=the"),
@@ -28,16 +28,16 @@ def address(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("width", "scheme", "sight"), SIGHTS)
-def test_axe_finds_no_violation(address, open_page, width, scheme, sight):
+def test_axe_finds_no_violations(address, open_page, width, scheme, sight):
     page = open_page(address + sight, width=width, height=850, scheme=scheme)
     expect(page.locator(".scroll:visible").first).not_to_be_empty()
     page.wait_for_timeout(300)
-    found = Axe().run(page).response["violations"]
-    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []
+    violations = Axe().run(page).response["violations"]
+    assert [(violation["id"], [node["html"] for node in violation["nodes"]]) for violation in violations] == []
 
 
 @pytest.mark.parametrize(("width", "height"), LOW)
-def test_every_panel_has_room_in_a_low_window(address, open_page, width, height):
+def test_panels_fit_a_low_window(address, open_page, width, height):
     page = open_page(f"{address}#2:12", width=width, height=height)
     expect(page.locator("article[aria-current] .number")).to_have_text("12")
     for panel in ("transcript", "world", "turn", "known"):
@@ -52,7 +52,7 @@ def test_every_panel_has_room_in_a_low_window(address, open_page, width, height)
         assert page.locator("#main").bounding_box()["height"] >= 200
 
 
-def test_stepping_is_announced(address, open_page):
+def test_turn_changes_are_announced(address, open_page):
     page = open_page(f"{address}#2:12")
     spoken = page.get_by_role("status").filter(has_text="Turn 12 of")
     expect(spoken).to_have_count(1)

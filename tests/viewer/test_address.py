@@ -1,4 +1,4 @@
-"""The address of the page names what is looked at."""
+"""Tests of the address of the page, which names the episode, turn and tab in view."""
 
 import json
 import re
@@ -22,7 +22,7 @@ def workdir(tmp_path_factory):
     ended = {"event": "episode_ended", "reason": "turn limit", "score": 0}
     for episode in (1, 2):
         rows = [turn(at, episode=episode, action=f"look {episode}.{at}") for at in range(1, 41)]
-        # A line of turn 30 was lost, so that numbers and positions differ.
+        # The line of turn 30 is lost, so that turn numbers differ from positions.
         write_log(path, started(episode), *(row for row in rows if row["turn"] != 30), ended, episode=episode)
     with SimpleMemoryManager.open(path / "Memories.md") as memory:
         memory.add_memory(10, "Hall", Memory("NOTE", "A hall", 1, "1", 0, "It is a hall.", "permanent"))
@@ -39,7 +39,7 @@ def ends_with(page, words: str) -> None:
     expect(page).to_have_url(re.compile(re.escape(words) + "$"))
 
 
-def test_the_address_follows_and_leads_back(address, open_page):
+def test_address_follows_navigation(address, open_page):
     page = open_page(f"{address}#1:5")
     looks_at(page, 1, 5)
     page.get_by_role("button", name="Objectives").click()
@@ -62,7 +62,7 @@ def test_the_address_follows_and_leads_back(address, open_page):
     expect(page.locator("#objectives")).to_be_visible()
 
 
-def test_steps_do_not_fill_the_history_of_the_browser(address, open_page):
+def test_steps_are_not_added_to_browser_history(address, open_page):
     page = open_page(f"{address}#1:5")
     looks_at(page, 1, 5)
     page.locator("#episodes select").select_option("2")
@@ -75,7 +75,7 @@ def test_steps_do_not_fill_the_history_of_the_browser(address, open_page):
 
 
 @pytest.mark.parametrize("sight", ["#2:31", "#2:0&tab=knowledge&place=10", "#2:12&beside=1", "#1:12&panel=world"])
-def test_a_typed_address_and_a_reload_come_to_the_same_sight(address, open_page, sight):
+def test_typed_address_and_reload_show_the_same_view(address, open_page, sight):
     page = open_page(f"{address}#1:5", width=390 if "panel" in sight else 1400)
     looks_at(page, 1, 5)
     page.goto(f"{address}{sight}")
@@ -95,13 +95,13 @@ def test_a_typed_address_and_a_reload_come_to_the_same_sight(address, open_page,
         page.reload()
 
 
-def test_a_place_can_be_a_text(workdir, address, open_page):
+def test_place_key_can_be_text(workdir, address, open_page):
     quoted = "%22https%3A%2F%2Fshop%2Fcart%3Fa%3D1%26b%3D%C3%A4%22"
     assert client(workdir).get(f"/api/places/{quoted}").json()["name"] == "Cart"
     assert client(workdir).get("/api/places/%2210%22").json()["threads"] == []
     page = open_page(f"{address}#1:5&place={quoted}")
     expect(page.locator("#memories h3")).to_have_text("Cart")
-    # It was written after both episodes, so at turn 5 nobody knew.
+    # The place was added after both episodes, so it was unknown at turn 5.
     expect(page.locator("#notice")).to_be_hidden()
 
 
@@ -121,7 +121,7 @@ NOWHERE = {
 }
 
 
-def test_an_address_that_leads_nowhere_says_so(address, open_page):
+def test_invalid_addresses_are_explained(address, open_page):
     page = open_page(f"{address}#1:7")
     for sight, message in NOWHERE.items():
         page.goto(f"{address}{sight}")
@@ -146,7 +146,7 @@ Response.prototype.json = async function () {
 
 
 @pytest.mark.parametrize("answers", [1, 2, 3])
-def test_an_address_that_changes_while_the_page_opens_is_opened(address, open_page, answers):
+def test_address_changed_while_the_page_opens(address, open_page, answers):
     page = open_page(f"{address}#1:7")
     page.add_init_script(HOLD_ANSWERS % answers)
     page.reload()
@@ -155,7 +155,7 @@ def test_an_address_that_changes_while_the_page_opens_is_opened(address, open_pa
     expect(page.locator("#notice")).to_contain_text("there is no episode 9")
 
 
-def test_going_back_while_another_address_opens_shows_the_first_again(address, open_page):
+def test_going_back_while_another_address_opens(address, open_page):
     page = open_page(f"{address}#1:7")
     looks_at(page, 1, 7)
     ends_with(page, "#1:7")
@@ -167,7 +167,7 @@ def test_going_back_while_another_address_opens_shows_the_first_again(address, o
     looks_at(page, 1, 7)
 
 
-def test_with_a_token_too(workdir, open_page):
+def test_addresses_work_with_a_token(workdir, open_page):
     with served(workdir, "--host", "0.0.0.0") as printed:
         base, token = printed.split("#")
         page = open_page(f"{base}#{token}&2:12&tab=knowledge")
@@ -186,7 +186,7 @@ def test_with_a_token_too(workdir, open_page):
         looks_at(other, 2, 12)
 
 
-def test_a_turn_can_be_copied(address, open_page):
+def test_turn_can_be_copied(address, open_page):
     page = open_page(f"{address}#2:12")
     looks_at(page, 2, 12)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -206,7 +206,7 @@ def test_a_turn_can_be_copied(address, open_page):
     assert link == f"{address.split('#')[0]}#2:12"
 
 
-def test_the_addresses_of_the_documentation_lead_somewhere(tmp_path, open_page):
+def test_documented_addresses_work(tmp_path, open_page):
     page_of_docs = (Path(__file__).parents[2] / "docs" / "viewer.md").read_text(encoding="utf-8")
     table = page_of_docs.partition("## Links")[2].partition("## Export")[0]
     sights = [sight for row in table.splitlines()[5:] for sight in re.findall(r"`([#&][^`]+)`", row)]

@@ -1,4 +1,4 @@
-"""All memories of all places in one table."""
+"""Tests of the table of all memories."""
 
 import re
 
@@ -40,7 +40,7 @@ def column(page, number: int) -> list[str]:
     return page.locator(f"#everything tbody tr > :nth-child({number})").all_inner_texts()
 
 
-def test_every_memory_has_its_row(address, open_page):
+def test_table_has_a_row_per_memory(address, open_page):
     page = open_page(f"{address}#memories")
     expect(page.locator("#everything tbody tr")).to_have_count(4)
     expect(page.locator("#everything .summary")).to_contain_text("4 lasting memories: 2 tried")
@@ -54,7 +54,7 @@ def test_every_memory_has_its_row(address, open_page):
     assert rows["Rats"] == ["NOTE", "", "permanent", "active", "1", "never", "–", "–", "–", "0"]
 
 
-def test_it_is_sorted_by_any_column_and_the_address_says_so(address, open_page):
+def test_sort_order_is_in_the_address(address, open_page):
     page = open_page(f"{address}#memories")
     for name, first, sight in (
         ("Tried", "Lamp: it burns", "-tried"),
@@ -74,7 +74,7 @@ def test_it_is_sorted_by_any_column_and_the_address_says_so(address, open_page):
     expect(page.locator("[aria-sort=descending]")).to_have_text("Shown")
 
 
-def test_from_each_to_its_history_its_turns_and_its_place(address, open_page):
+def test_memory_links_to_history_turns_and_place(address, open_page):
     page = open_page(f"{address}#memories")
     row = page.locator("#everything tbody tr", has_text="Lamp: it burns")
     row.locator("summary").click()
@@ -91,7 +91,7 @@ def test_from_each_to_its_history_its_turns_and_its_place(address, open_page):
     expect(page.locator(".map .room.asked")).to_be_in_viewport()
 
 
-def test_the_memories_of_a_real_run_were_shown_on_the_turns_that_the_log_tells(tmp_path):
+def test_shown_turns_match_the_log(tmp_path):
     played(tmp_path, episodes=2, turns=60)
     asked = client(tmp_path)
     rows = asked.get("/api/memories").json()["memories"]
@@ -100,22 +100,22 @@ def test_the_memories_of_a_real_run_were_shown_on_the_turns_that_the_log_tells(t
     assert shown
     for row in shown:
         for episode, number in row["shown_turns"]:
-            told = asked.get(f"/api/episodes/{episode}/turns/{number}").json()
-            assert f"] {row['title']}:" in told["memory_shown"]
-            assert told["location_id"] == row["place"] or isinstance(row["place"], dict)
+            record = asked.get(f"/api/episodes/{episode}/turns/{number}").json()
+            assert f"] {row['title']}:" in record["memory_shown"]
+            assert record["location_id"] == row["place"] or isinstance(row["place"], dict)
 
 
-def test_what_is_known_of_a_creature_counts_as_shown_where_the_player_was(tmp_path):
+def test_memory_of_a_creature_is_shown_where_the_player_was(tmp_path):
     write_log(tmp_path, started(), turn(1), turn(2, memory_shown=SHOWN))
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory:
         memory.add_memory(Thing(30), "rat", Memory("DANGER", "Hole", 1, "1", 0, "Deep.", "permanent"))
-        [told] = memory.explain("Hole")
+        [explanation] = memory.explain("Hole")
     [row] = client(tmp_path).get("/api/memories").json()["memories"]
     assert (row["shown"], row["shown_turns"]) == (1, [[1, 2]])
-    assert told.shown == (Showings(1, 2, 2, 1),)
+    assert explanation.shown == (Showings(1, 2, 2, 1),)
 
 
-def test_what_was_disproved_says_so(tmp_path, open_page):
+def test_disproved_memory_is_marked(tmp_path, open_page):
     write_log(tmp_path, started(), turn(1), {"event": "episode_ended", "reason": "turn limit"})
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory:
         memory.add_memory(10, "Hall", Memory("NOTE", "Friendly", 1, "1", 0, "The troll is friendly.", "permanent"))
@@ -126,7 +126,7 @@ def test_what_was_disproved_says_so(tmp_path, open_page):
         expect(page.locator("#everything .summary")).to_contain_text("1 disproved")
 
 
-def test_it_can_be_read_at_every_size(address, open_page):
+def test_table_is_readable_at_every_size(address, open_page):
     page = open_page(f"{address}#memories")
     page.locator("#everything summary").first.click()
     expect(page.locator("#everything .versions")).to_be_visible()

@@ -1,4 +1,4 @@
-"""The commands `view` and `play --view`."""
+"""Tests of the commands `view` and `play --view`."""
 
 import re
 import signal
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
         ("other", "There is no run in {folder}. "),
     ],
 )
-def test_a_folder_without_a_run_is_named_with_the_fix(tmp_path, name, message):
+def test_folder_without_a_run_is_refused(tmp_path, name, message):
     (tmp_path / "empty").mkdir()
     (tmp_path / "other").mkdir()
     for file in ("file.txt", "other/notes.txt"):
@@ -39,7 +39,7 @@ def test_a_folder_without_a_run_is_named_with_the_fix(tmp_path, name, message):
         assert "Traceback" not in done.stderr
 
 
-def test_a_port_that_is_taken_is_said(tmp_path):
+def test_port_in_use_is_refused(tmp_path):
     write_log(tmp_path, started(), turn(1))
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -50,7 +50,7 @@ def test_a_port_that_is_taken_is_said(tmp_path):
 
 
 @pytest.mark.parametrize("host", ["no-such-host.invalid", "192.0.2.1", "2001:db8::1"])
-def test_an_address_that_is_not_this_machine_s_is_said(tmp_path, host):
+def test_foreign_host_address_is_refused(tmp_path, host):
     write_log(tmp_path, started(), turn(1))
     done = command("view", str(tmp_path), "--host", host)
     assert done.returncode == 2
@@ -59,15 +59,15 @@ def test_an_address_that_is_not_this_machine_s_is_said(tmp_path, host):
 
 
 @pytest.mark.parametrize(
-    ("file", "told"), [("no/run.html", "Choose another file with --export."), ("", "Name a file for the export")]
+    ("file", "message"), [("no/run.html", "Choose another file with --export."), ("", "Name a file for the export")]
 )
-def test_an_export_that_cannot_be_written_is_said(tmp_path, file, told):
+def test_unwritable_export_is_refused(tmp_path, file, message):
     write_log(tmp_path, started(), turn(1))
     done = command("view", str(tmp_path), "--export", file and str(tmp_path / file))
-    assert (done.returncode, told in done.stderr) == (2, True)
+    assert (done.returncode, message in done.stderr) == (2, True)
 
 
-def test_it_listens_on_this_machine_only(tmp_path):
+def test_viewer_listens_on_localhost_only(tmp_path):
     write_log(tmp_path, started(), turn(1))
     with served(tmp_path) as address:
         port = int(re.search(r":(\d+)/", address)[1])
@@ -86,7 +86,7 @@ def test_other_machines_need_the_token(tmp_path, host, shown):
         assert httpx.get(f"{base}api/run", headers={"authorization": f"Bearer {token}"}).status_code == 200
 
 
-def test_ctrl_c_ends_it_quietly(tmp_path):
+def test_ctrl_c_ends_the_viewer_quietly(tmp_path):
     write_log(tmp_path, started(), turn(1))
     with Started("view", str(tmp_path), "--port", "0") as process:
         address = re.search(r"http://\S+", process.stdout.readline())[0]
@@ -97,7 +97,7 @@ def test_ctrl_c_ends_it_quietly(tmp_path):
     assert (process.returncode, errors) == (0, "")
 
 
-def test_a_run_is_shown_while_it_is_played_and_the_page_ends_with_it(tmp_path):
+def test_play_with_view_shows_the_run_until_it_ends(tmp_path):
     words = ["play", "--workdir", str(tmp_path), "--player", "rules", "--episodes", "1", "--max-turns", "300"]
     watched = [sys.executable, "-m", "zorkgpt", *words, "--delay", "0.05", "--quiet", "--view"]
     with subprocess.Popen(
@@ -105,8 +105,8 @@ def test_a_run_is_shown_while_it_is_played_and_the_page_ends_with_it(tmp_path):
     ) as process:
         address = re.search(r"http://\S+", process.stderr.readline())[0]
         with httpx.stream("GET", f"{address}api/events", timeout=60) as events:
-            told = (line for line in events.iter_lines() if '"rows"' in line)
-            assert "turn" in next(told)
+            updates = (line for line in events.iter_lines() if '"rows"' in line)
+            assert "turn" in next(updates)
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
     with pytest.raises(httpx.ConnectError):

@@ -1,4 +1,4 @@
-"""Episodes beside each other: by place, by score, realigned after a parting, and no place lost by looking."""
+"""Tests of comparing episodes by place and by score."""
 
 import random
 import re
@@ -16,7 +16,7 @@ ENDED = {"event": "episode_ended", "reason": "turn limit"}
 
 
 def walk(*steps):
-    """Turns from (place, action, place after, score); each is told in ten lines, so that the transcript scrolls."""
+    """Return turns from (place, action, place after, score). Responses of ten lines make the transcript scroll."""
     rows, before = [], 0
     for number, (place, action, after, score) in enumerate(steps, 1):
         named = {"location": NAMES[place], "location_after": NAMES[after]}
@@ -48,7 +48,7 @@ def address(workdir):
 
 
 def rows_of(page) -> list[list[str]]:
-    """The rows of the comparison: the place, and the turns of each episode there."""
+    """Return the rows of the comparison: the place and the turns of each episode there."""
     rows = page.locator("table.beside tbody tr")
     expect(rows.first).to_be_visible()
     return [
@@ -60,7 +60,7 @@ def rows_of(page) -> list[list[str]]:
     ]
 
 
-def test_episodes_are_aligned_by_place_and_meet_again_after_they_part(address, open_page):
+def test_episodes_are_aligned_by_place(address, open_page):
     page = open_page(f"{address}#1:4&beside=2")
     assert rows_of(page) == [
         ["Hall", "1:1 to 3", "2:1 to 3"],
@@ -80,7 +80,7 @@ def test_episodes_are_aligned_by_place_and_meet_again_after_they_part(address, o
     assert [" ".join(words.split()) for words in own] == ["4 dig ◆", "5 up ◆", "4 wait ◆", "5 north ◆"]
 
 
-def test_more_than_two_are_compared_and_each_can_be_taken_out_again(address, open_page):
+def test_episodes_can_be_added_and_removed(address, open_page):
     page = open_page(f"{address}#1:4&beside=2")
     page.get_by_label("Add another episode").select_option("3")
     expect(page).to_have_url(re.compile("#1:4&beside=2,3$"))
@@ -92,7 +92,7 @@ def test_more_than_two_are_compared_and_each_can_be_taken_out_again(address, ope
     expect(page.locator("table.beside thead th")).to_have_count(3)
 
 
-def test_episodes_are_compared_by_what_changed_the_score_whenever_it_did(address, open_page):
+def test_episodes_are_compared_by_score_events(address, open_page):
     page = open_page(f"{address}#1:4&beside=2,3")
     page.get_by_role("button", name="By score").click()
     expect(page).to_have_url(re.compile("&beside=2,3&by=score$"))
@@ -106,7 +106,7 @@ def test_episodes_are_compared_by_what_changed_the_score_whenever_it_did(address
     expect(page.locator("table.beside")).to_contain_text("15 points, 5 turns after the last points")
 
 
-def test_rows_lead_into_each_episode_and_back_leads_to_the_comparison(address, open_page):
+def test_comparison_links_to_turns(address, open_page):
     page = open_page(f"{address}#1:4&beside=2")
     page.get_by_role("link", name="2:6 to 7").click()
     expect(page.locator("#episodes select")).to_have_value("2")
@@ -120,7 +120,7 @@ def test_rows_lead_into_each_episode_and_back_leads_to_the_comparison(address, o
 
 
 @pytest.mark.parametrize(("width", "height"), [(1400, 900), (390, 844)])
-def test_opening_and_closing_it_loses_no_place(address, open_page, width, height):
+def test_comparison_keeps_scroll_positions(address, open_page, width, height):
     page = open_page(f"{address}#2:6&tab=knowledge", width=width, height=height)
     expect(page.locator("article[aria-current] .number")).to_have_text("6")
     page.locator("#turns").hover()
@@ -143,26 +143,26 @@ def test_opening_and_closing_it_loses_no_place(address, open_page, width, height
         expect(page.locator("#knowledge")).to_be_visible()
 
 
-def longest(one: str, other: str) -> int:
-    """The length of a longest common subsequence, by the usual table."""
-    row = [0] * (len(other) + 1)
-    for mine in one:
+def longest_common_subsequence(left: str, right: str) -> int:
+    """Return the length of a longest common subsequence."""
+    row = [0] * (len(right) + 1)
+    for left_letter in left:
         before = row
         row = [0]
-        for at, theirs in enumerate(other, 1):
-            row.append(before[at - 1] + 1 if mine == theirs else max(before[at], row[-1]))
+        for at, right_letter in enumerate(right, 1):
+            row.append(before[at - 1] + 1 if left_letter == right_letter else max(before[at], row[-1]))
     return row[-1]
 
 
-def test_an_alignment_has_as_much_in_common_as_there_is(address, open_page):
+def test_alignment_is_a_longest_common_subsequence(address, open_page):
     chance = random.Random(3)
     words = [tuple("".join(chance.choices("abcd", k=chance.randrange(0, 30))) for _ in range(2)) for _ in range(200)]
-    told = open_page(address).evaluate(
+    alignments = open_page(address).evaluate(
         "async (words) => { const { common } = await import('/static/comparison.js'); "
         "return words.map(([one, other]) => common([...one], [...other])); }",
         words,
     )
-    for (one, other), pairs in zip(words, told, strict=True):
-        assert all(one[mine] == other[theirs] for mine, theirs in pairs)
+    for (left, right), pairs in zip(words, alignments, strict=True):
+        assert all(left[left_at] == right[right_at] for left_at, right_at in pairs)
         assert all(before[0] < after[0] and before[1] < after[1] for before, after in pairwise(pairs))
-        assert len(pairs) == longest(one, other)
+        assert len(pairs) == longest_common_subsequence(left, right)

@@ -1,4 +1,4 @@
-"""What is shown and told where files are missing, damaged, edited by hand, or of a later version."""
+"""Tests of missing, damaged, edited and newer files."""
 
 import json
 import os
@@ -23,64 +23,64 @@ BOTH = {LAMP.title: LAMP.text, TROLL.title: TROLL.text}
 def workdir(tmp_path):
     write_log(tmp_path, started(), turn(1), turn(2), turn(3))
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory:
-        for one in (LAMP, TROLL):
-            memory.add_memory(10, "Hall", one)
+        for memory_added in (LAMP, TROLL):
+            memory.add_memory(10, "Hall", memory_added)
     return tmp_path
 
 
-def shown(workdir) -> dict[str, str]:
-    """The title and the text of every memory of the hall that stands."""
-    found = {}
+def hall_memories(workdir) -> dict[str, str]:
+    """Return titles and texts of the current memories of the hall."""
+    memories = {}
     for thread in client(workdir).get("/api/places/10").json()["threads"]:
         memory = {name: value for version in thread for name, value in version["set"].items()}
         if not thread[-1].get("gone"):
-            found[memory["title"]] = memory["text"]
-    return found
+            memories[memory["title"]] = memory["text"]
+    return memories
 
 
 def damage(workdir) -> list[tuple[str, int, str]]:
     asked = client(workdir)
     asked.get("/api/overview")
-    return [(one["file"], one["unreadable"], one["trouble"]) for one in asked.get("/api/run").json()["damage"]]
+    return [(entry["file"], entry["unreadable"], entry["trouble"]) for entry in asked.get("/api/run").json()["damage"]]
 
 
-def _without_journal(workdir):
+def delete_journal(workdir):
     journal_file(workdir / "Memories.md").unlink()
 
 
-def _damaged(workdir):
+def damage_journal(workdir):
     journal_file(workdir / "Memories.md").write_bytes(b"no database" * 100)
 
 
-def _one_record_lost(workdir):
+def damage_one_record(workdir):
     database = sidecar(workdir / "Memories.md")
     database.put("UPDATE zorkgpt_journal SET record = %s WHERE id = 2", [('{"location_id": 10, "after": ',)])
 
 
-@pytest.mark.parametrize("harm", [_without_journal, _damaged, _one_record_lost])
-def test_memories_come_from_their_file_where_the_journal_lacks_them(workdir, harm):
-    assert shown(workdir) == BOTH
+@pytest.mark.parametrize("harm", [delete_journal, damage_journal, damage_one_record])
+def test_memories_missing_from_the_journal_come_from_the_file(workdir, harm):
+    assert hall_memories(workdir) == BOTH
     harm(workdir)
-    assert shown(workdir) == BOTH
+    assert hall_memories(workdir) == BOTH
     assert client(workdir).get("/api/run").json()["differing"] > 0
 
 
-def test_an_edit_by_hand_is_shown_before_the_history_knows_of_it(workdir):
+def test_edit_in_the_file_is_shown_before_the_journal_records_it(workdir):
     path = workdir / "Memories.md"
     asked = client(workdir)
     before = asked.get("/api/run").json()
     path.write_text(path.read_text().replace("A lamp stands", "A broken lamp stands"))
-    # Once it has been left alone.
+    # The file is read after it was left alone for a while.
     asked.get("/api/run")
     now = asked.get("/api/run").json()
     assert (before["differing"], now["differing"]) == (0, 1)
     assert now["memory"] > before["memory"]
-    assert shown(workdir) == BOTH | {LAMP.title: "A broken lamp stands in the hall."}
+    assert hall_memories(workdir) == BOTH | {LAMP.title: "A broken lamp stands in the hall."}
     path.write_text(path.read_text().replace("A broken lamp stands", "A lamp stands").partition("**[DANGER")[0])
-    assert shown(workdir) == {LAMP.title: LAMP.text}
+    assert hall_memories(workdir) == {LAMP.title: LAMP.text}
 
 
-def test_a_file_that_lags_behind_its_journal_differs_only_if_nobody_writes_it(workdir, monkeypatch):
+def test_outdated_file_differs_from_the_journal_after_a_while(workdir, monkeypatch):
     path = workdir / "Memories.md"
     asked = client(workdir)
     assert asked.get("/api/run").json()["differing"] == 0
@@ -94,11 +94,13 @@ def test_a_file_that_lags_behind_its_journal_differs_only_if_nobody_writes_it(wo
     assert asked.get("/api/run").json()["differing"] == 1
     path.write_bytes(after)
     assert [asked.get("/api/run").json()["differing"] for _ in range(3)] == [1, 0, 0]
-    [pinned] = [one for one in asked.get("/api/places/10").json()["threads"] if one[0]["set"]["title"] == LAMP.title]
+    [pinned] = [
+        thread for thread in asked.get("/api/places/10").json()["threads"] if thread[0]["set"]["title"] == LAMP.title
+    ]
     assert [version["kind"] for version in pinned] == ["added", "pinned"]
 
 
-def test_what_the_history_tells_later_is_not_a_second_memory(workdir):
+def test_edit_recorded_later_is_not_a_second_memory(workdir):
     path = workdir / "Memories.md"
     path.write_text(path.read_text().replace("A lamp stands", "A broken lamp stands"))
     asked = client(workdir)
@@ -112,13 +114,13 @@ def test_what_the_history_tells_later_is_not_a_second_memory(workdir):
 
 
 @pytest.mark.parametrize(("data", "trouble"), [(b"", "empty"), (b"\0" * 300, "empty"), (b"<p>", "damaged")])
-def test_a_damaged_memory_file_is_told_and_its_history_stands(workdir, data, trouble):
+def test_damaged_memory_file_is_reported_and_journal_is_shown(workdir, data, trouble):
     (workdir / "Memories.md").write_bytes(data)
-    assert shown(workdir) == BOTH
+    assert hall_memories(workdir) == BOTH
     assert damage(workdir) == [("Memories.md", 0, trouble)]
 
 
-def test_what_is_unreadable_is_counted_for_every_file(workdir):
+def test_unreadable_lines_are_counted_per_file(workdir):
     calls = workdir / "runs" / "1" / "model_calls.jsonl"
     for path in (calls, calls.with_name("episode_log.jsonl")):
         with path.open("ab") as file:
@@ -133,10 +135,10 @@ def test_what_is_unreadable_is_counted_for_every_file(workdir):
         ("Memories.md.sqlite", 1, ""),
         ("Memories.md", 1, ""),
     ]
-    assert shown(workdir) == BOTH
+    assert hall_memories(workdir) == BOTH
 
 
-def test_links_and_folders_in_the_place_of_files_are_told_and_not_followed(workdir, tmp_path_factory):
+def test_links_and_folders_instead_of_files_are_not_followed(workdir, tmp_path_factory):
     foreign = tmp_path_factory.mktemp("foreign") / "secret.md"
     foreign.write_text((workdir / "Memories.md").read_text().replace("A lamp", "A secret"))
     (workdir / "Memories.md").unlink()
@@ -152,17 +154,17 @@ def test_links_and_folders_in_the_place_of_files_are_told_and_not_followed(workd
         ("Memories.md.sqlite", 0, trouble),
         ("Memories.md", 0, trouble),
     ]
-    assert shown(workdir) == {}
+    assert hall_memories(workdir) == {}
 
 
-def test_a_log_that_is_a_folder_is_named(tmp_path):
+def test_log_that_is_a_folder_is_an_error(tmp_path):
     (tmp_path / "runs" / "1" / "episode_log.jsonl").mkdir(parents=True)
     with pytest.raises(RunLogError, match="episode_log.jsonl: not a regular file"):
         open_run(tmp_path)
 
 
 @pytest.mark.slow
-def test_a_later_version_an_empty_log_and_damage_are_told_apart(workdir, open_page):
+def test_newer_empty_and_damaged_logs_are_distinguished(workdir, open_page):
     write_log(workdir, started(2) | {"v": 7}, turn(1) | {"v": 7}, episode=2)
     write_log(workdir, episode=3, end="")
     (write_log(workdir, episode=4, end="").write_text("garbage\n"))
@@ -183,7 +185,7 @@ def test_a_later_version_an_empty_log_and_damage_are_told_apart(workdir, open_pa
 
 
 @pytest.mark.slow
-def test_that_the_viewer_is_gone_is_said_on_an_ended_run_too(workdir, open_page):
+def test_lost_connection_is_shown_on_an_ended_run(workdir, open_page):
     write_log(workdir, {"event": "episode_ended", "episode": 1, "reason": "turn limit", "score": 0})
     with served(workdir) as url:
         page = open_page(url)
@@ -194,7 +196,7 @@ def test_that_the_viewer_is_gone_is_said_on_an_ended_run_too(workdir, open_page)
         expect(page.locator("#standing")).not_to_contain_text("Connection lost", timeout=20_000)
 
 
-def test_the_line_of_a_later_version_among_the_questions_is_counted(workdir):
+def test_model_call_of_a_newer_version_is_counted(workdir):
     call = {"v": 7, "event": "model_called", "turn": 1, "role": "agent"}
     (workdir / "runs" / "1" / "model_calls.jsonl").write_text(json.dumps(call) + "\n")
     assert damage(workdir) == [("runs/1/model_calls.jsonl", 1, "")]

@@ -1,4 +1,4 @@
-"""Memories that were marked as wrong between turns: by an audit, by a command or by an edit of the file."""
+"""Tests of memories that an audit, a command or an edit marked as wrong."""
 
 import pytest
 from playwright.sync_api import expect
@@ -38,7 +38,7 @@ def workdir(tmp_path_factory):
 
 
 def disproved(workdir) -> tuple[list[int], list[str], list[int]]:
-    """Return what the overview counts for each episode, the titles in the table, and the hits of the search."""
+    """Return the counts in the overview, the titles in the table, and the search hits."""
     asked = client(workdir)
     counts = [row["disproved"] for row in asked.get("/api/overview").json()["episodes"]]
     titles = [row["title"] for row in asked.get("/api/memories").json()["memories"] if row["disproved"]]
@@ -46,11 +46,11 @@ def disproved(workdir) -> tuple[list[int], list[str], list[int]]:
     return counts, sorted(title for title in titles if title in TITLES), hits
 
 
-def test_memories_that_the_audit_disproved_are_counted_and_listed(workdir):
+def test_memories_disproved_by_the_audit(workdir):
     assert disproved(workdir) == ([0, 3], TITLES, [turn_key(2, 0)] * 3)
 
 
-def test_they_are_found_by_filter_and_by_words(address, open_page):
+def test_disproved_memories_are_found_by_filter_and_words(address, open_page):
     page = open_page(address)
     expect(page.locator("#overview .summary")).to_contain_text("3 disproved")
     page.goto(f"{address}#2:1&find=&only=disproved")
@@ -63,7 +63,7 @@ def test_they_are_found_by_filter_and_by_words(address, open_page):
     expect(page.locator("#memories")).to_contain_text("Wrong 2")
 
 
-def test_memories_that_a_command_disproved_after_the_run_are_counted(tmp_path):
+def test_memories_disproved_by_a_command(tmp_path):
     with a_run(tmp_path, turns=8) as run:
         run.play_episode()
         add_wrong_memories(run)
@@ -73,7 +73,7 @@ def test_memories_that_a_command_disproved_after_the_run_are_counted(tmp_path):
     assert (counts, titles, len(hits)) == ([3], TITLES, 3)
 
 
-def test_memories_that_an_edit_of_the_file_disproved_are_counted(tmp_path):
+def test_memories_disproved_by_an_edit(tmp_path):
     with a_run(tmp_path, turns=8) as run:
         run.play_episode()
         add_wrong_memories(run)
@@ -84,7 +84,7 @@ def test_memories_that_an_edit_of_the_file_disproved_are_counted(tmp_path):
     assert (counts, titles, len(hits)) == ([1], TITLES[:1], 1)
 
 
-def test_a_memory_that_is_believed_again_is_not_counted(tmp_path):
+def test_reactivated_memory_is_not_counted(tmp_path):
     with a_run(tmp_path, turns=8) as run:
         run.play_episode()
         add_wrong_memories(run)
@@ -94,7 +94,7 @@ def test_a_memory_that_is_believed_again_is_not_counted(tmp_path):
     assert disproved(tmp_path) == ([0, 2], TITLES[1:], [turn_key(2, 0)] * 2)
 
 
-def test_without_memory_files_the_counts_are_unknown(tmp_path):
+def test_counts_are_unknown_without_memory_files(tmp_path):
     with a_run(tmp_path, turns=3) as run:
         run.play_episode()
     for file in tmp_path.glob("Memories.*"):

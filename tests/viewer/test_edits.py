@@ -1,4 +1,4 @@
-"""Memories that a person corrects, pins and vetoes on the page."""
+"""Tests of correcting, pinning and hiding memories on the page."""
 
 import json
 import re
@@ -29,49 +29,49 @@ def workdir(tmp_path):
     return tmp_path
 
 
-def ask(workdir, **wanted):
+def send_edit(workdir, **wanted):
     body = {"title": WRONG.title, "expected": WRONG.text} | wanted
     return client(workdir, RULES).post(PATH, json=body, headers=SHOWN)
 
 
-def kept(workdir) -> list[Memory]:
+def current_memories(workdir) -> list[Memory]:
     with SimpleMemoryManager.open(workdir / "Memories.md") as memory:
-        return [one.memory for one in memory.all_memories()]
+        return [located.memory for located in memory.all_memories()]
 
 
-def test_a_correction_is_in_the_file_and_in_the_history(workdir):
-    answer = ask(workdir, text="The troll attacks.", category="DANGER", reason="I saw it.")
+def test_correction_is_in_file_and_history(workdir):
+    answer = send_edit(workdir, text="The troll attacks.", category="DANGER", reason="I saw it.")
     assert answer.status_code == 200
-    [memory] = kept(workdir)
+    [memory] = current_memories(workdir)
     assert (memory.text, memory.category, memory.title) == ("The troll attacks.", "DANGER", WRONG.title)
     [thread] = client(workdir).get("/api/places/10").json()["threads"]
-    assert [(one["kind"], one.get("source"), one.get("reason")) for one in thread] == [
+    assert [(version["kind"], version.get("source"), version.get("reason")) for version in thread] == [
         ("added", None, None),
         ("edited", "person", "I saw it."),
     ]
 
 
 @pytest.mark.parametrize("mark", ["pinned", "vetoed"])
-def test_a_mark_is_readable_in_the_file_and_can_be_taken_away(workdir, mark):
-    assert ask(workdir, **{mark: True}).status_code == 200
+def test_pin_and_hide_can_be_undone(workdir, mark):
+    assert send_edit(workdir, **{mark: True}).status_code == 200
     assert mark in (workdir / "Memories.md").read_text()
-    assert getattr(kept(workdir)[0], mark)
-    assert ask(workdir, **{mark: False}).status_code == 200
+    assert getattr(current_memories(workdir)[0], mark)
+    assert send_edit(workdir, **{mark: False}).status_code == 200
     [row] = client(workdir).get("/api/memories").json()["memories"]
     assert not row[mark]
     assert mark not in (workdir / "Memories.md").read_text()
 
 
-def test_what_changed_meanwhile_is_not_overwritten(workdir):
-    assert ask(workdir, text="The troll attacks.").status_code == 200
-    answer = ask(workdir, text="The troll sleeps.")
+def test_concurrent_change_is_not_overwritten(workdir):
+    assert send_edit(workdir, text="The troll attacks.").status_code == 200
+    answer = send_edit(workdir, text="The troll sleeps.")
     assert answer.status_code == 409
     assert "The troll attacks." in answer.json()["error"]
-    assert kept(workdir)[0].text == "The troll attacks."
+    assert current_memories(workdir)[0].text == "The troll attacks."
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("wanted", "message"),
     [
         ({"title": "Nothing of the kind"}, "There is no memory titled"),
         ({"text": " "}, "The text is blank"),
@@ -82,21 +82,21 @@ def test_what_changed_meanwhile_is_not_overwritten(workdir):
         ({"path": "/etc/passwd"}, "path"),
     ],
 )
-def test_what_makes_no_sense_changes_nothing(workdir, wanted, told):
+def test_invalid_edit_changes_nothing(workdir, wanted, message):
     before = (workdir / "Memories.md").read_bytes()
-    answer = ask(workdir, **wanted)
+    answer = send_edit(workdir, **wanted)
     assert answer.status_code == 400
-    assert told in answer.json()["error"]
+    assert message in answer.json()["error"]
     assert (workdir / "Memories.md").read_bytes() == before
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"\xff", b"{", b"[" * 50_000])
-def test_what_is_no_request_is_refused(workdir, body):
+def test_malformed_request_is_refused(workdir, body):
     assert client(workdir, RULES).post(PATH, content=body, headers=SHOWN).status_code == 400
 
 
 @pytest.mark.parametrize("headers", [{}, {"authorization": "Bearer wrong"}, {"authorization": "the-token"}])
-def test_without_the_token_nothing_is_changed(workdir, headers):
+def test_edit_without_a_valid_token_is_refused(workdir, headers):
     body = {"title": WRONG.title, "expected": WRONG.text, "text": "Otherwise."}
     assert client(workdir, RULES).post(PATH, json=body, headers=headers).status_code == 401
     assert (
@@ -104,18 +104,18 @@ def test_without_the_token_nothing_is_changed(workdir, headers):
         == 403
     )
     assert client(workdir, AccessRules()).post(PATH, json=body, headers=SHOWN).status_code == 405
-    assert kept(workdir) == [WRONG]
+    assert current_memories(workdir) == [WRONG]
 
 
-def _add(path) -> None:
+def add_facts(path) -> None:
     with SimpleMemoryManager.open(path) as memory:
         for number in range(ADDED):
             new = Memory("NOTE", f"Fact {number}", 1, "1", 0, f"Thing {number} is number {number}.", "permanent")
             assert memory.add_memory(11, "Cellar", new)
 
 
-def test_editing_in_the_browser_while_another_process_adds(workdir, open_page):
-    adding = FORKS.Process(target=_add, args=(workdir / "Memories.md",))
+def test_edit_in_browser_while_another_process_adds_memories(workdir, open_page):
+    adding = FORKS.Process(target=add_facts, args=(workdir / "Memories.md",))
     with served(workdir, "--edit") as address:
         assert re.search(r"#token=[\w-]{20,}$", address)
         page = open_page(address)
@@ -132,13 +132,13 @@ def test_editing_in_the_browser_while_another_process_adds(workdir, open_page):
         page.get_by_role("button", name="Hide").click()
         expect(page.locator("#memories summary").filter(has_text="No longer shown")).to_be_visible()
     assert adding.exitcode == 0
-    memories = {one.title: one for one in kept(workdir)}
+    memories = {memory.title: memory for memory in current_memories(workdir)}
     assert set(memories) == {WRONG.title, *(f"Fact {number}" for number in range(ADDED))}
     assert memories[WRONG.title].text == "The troll attacks <b>everybody</b>."
     assert (memories[WRONG.title].vetoed, memories[WRONG.title].pinned) == (True, False)
 
 
-def test_the_browser_reports_a_change_by_somebody_else(workdir, open_page):
+def test_browser_reports_a_concurrent_change(workdir, open_page):
     with served(workdir, "--edit") as address:
         page = open_page(address)
         page.get_by_role("button", name="Edit").click()
@@ -152,8 +152,8 @@ def test_the_browser_reports_a_change_by_somebody_else(workdir, open_page):
         expect(page.locator("#memories .fact")).to_have_text("The troll sleeps.")
 
 
-def test_the_room_of_the_turn_can_be_asked_for_as_it_stands_by_now(workdir, open_page):
-    assert ask(workdir, text="The troll sleeps.").status_code == 200
+def test_place_shows_current_memories_on_request(workdir, open_page):
+    assert send_edit(workdir, text="The troll sleeps.").status_code == 200
     with served(workdir) as address:
         page = open_page(f"{address}#1:2")
         fact = page.locator("#memories .fact")
@@ -164,9 +164,9 @@ def test_the_room_of_the_turn_can_be_asked_for_as_it_stands_by_now(workdir, open
         expect(fact).to_have_text(WRONG.text)
 
 
-def test_a_memory_of_any_length_can_be_corrected(workdir, open_page):
+def test_very_long_memory_can_be_edited(workdir, open_page):
     long = " ".join(["word"] * 20_000) + " end"
-    assert ask(workdir, text=long).status_code == 200
+    assert send_edit(workdir, text=long).status_code == 200
     with served(workdir, "--edit") as address:
         page = open_page(address)
         page.get_by_role("button", name="Edit").click()
@@ -174,12 +174,12 @@ def test_a_memory_of_any_length_can_be_corrected(workdir, open_page):
         page.get_by_role("textbox", name="Text").fill(long + " of it")
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("dialog")).to_have_count(0)
-    assert kept(workdir)[0].text == long + " of it"
+    assert current_memories(workdir)[0].text == long + " of it"
 
 
-def test_an_edit_in_the_past_stays_there_and_holds_from_now_on(workdir, open_page):
+def test_edit_while_viewing_a_past_turn_changes_the_current_version(workdir, open_page):
     write_log(workdir, turn(3), turn(4))
-    assert ask(workdir, text="The troll sleeps.").status_code == 200
+    assert send_edit(workdir, text="The troll sleeps.").status_code == 200
     with served(workdir, "--edit") as address:
         url, token = address.split("#")
         page = open_page(f"{url}#1:2&{token}")
@@ -198,10 +198,10 @@ def test_an_edit_in_the_past_stays_there_and_holds_from_now_on(workdir, open_pag
         expect(page.get_by_role("button", name="Unpin")).to_be_visible()
         page.keyboard.press("End")
         expect(page.locator("#notice")).to_be_hidden()
-    assert (kept(workdir)[0].text, kept(workdir)[0].pinned) == ("The troll attacks.", True)
+    assert (current_memories(workdir)[0].text, current_memories(workdir)[0].pinned) == ("The troll attacks.", True)
 
 
-def test_escape_asks_before_it_throws_text_away(workdir, open_page):
+def test_escape_asks_before_discarding_text(workdir, open_page):
     with served(workdir, "--edit") as address:
         page = open_page(address)
         page.get_by_role("button", name="Edit").click()
@@ -218,10 +218,10 @@ def test_escape_asks_before_it_throws_text_away(workdir, open_page):
         page.get_by_role("button", name="Edit").click()
         page.keyboard.press("Escape")
         expect(dialog).to_have_count(0)
-    assert kept(workdir) == [WRONG]
+    assert current_memories(workdir) == [WRONG]
 
 
-def test_only_with_a_valid_token_can_anything_be_changed(workdir, open_page):
+def test_edit_buttons_need_a_valid_token(workdir, open_page):
     with served(workdir, "--edit") as address:
         url, token = address.split("#")
         page = open_page(f"{url}#token=wrong")
@@ -234,7 +234,7 @@ def test_only_with_a_valid_token_can_anything_be_changed(workdir, open_page):
         expect(page.get_by_role("button", name="Edit")).to_have_count(0, timeout=20_000)
 
 
-def test_without_edit_the_page_offers_no_change(workdir, open_page):
+def test_page_without_edit_option_has_no_edit_buttons(workdir, open_page):
     with served(workdir) as address:
         page = open_page(address)
         expect(page.locator("#memories .memory")).to_have_count(1)

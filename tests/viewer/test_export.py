@@ -1,4 +1,4 @@
-"""One file with a whole run, or with some of its episodes."""
+"""Tests of exporting a run, or some of its episodes, to one file."""
 
 import pytest
 from playwright.sync_api import expect
@@ -27,27 +27,27 @@ def test_episodes_are_chosen_by_number_and_range(workdir, wanted, found):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("wanted", "message"),
     [
         ("all", "'all' is not a list of episodes"),
         ("1,", "'' is not a list of episodes"),
         ("9-12", "has no episodes 9-12. Episodes: 1, 2"),
     ],
 )
-def test_what_names_no_episode_is_refused(workdir, wanted, told):
-    with pytest.raises(ViewerError, match=told):
+def test_invalid_episode_list_is_refused(workdir, wanted, message):
+    with pytest.raises(ViewerError, match=message):
         export_run(workdir, workdir / "run.html", episodes=wanted)
     assert not (workdir / "run.html").exists()
 
 
-def test_which_episodes_asks_for_a_file(workdir):
-    told = CliRunner().invoke(app, ["view", str(workdir), "--episodes", "1"])
-    assert told.exit_code != 0
-    assert "--export" in str(told.exception or told.output)
+def test_episodes_option_requires_export(workdir):
+    done = CliRunner().invoke(app, ["view", str(workdir), "--episodes", "1"])
+    assert done.exit_code != 0
+    assert "--export" in str(done.exception or done.output)
 
 
 @pytest.mark.slow
-def test_the_page_saves_such_a_file_too(workdir, open_page):
+def test_page_exports_chosen_episodes(workdir, open_page):
     with served(workdir) as url:
         page = open_page(f"{url}#overview")
         page.get_by_label("Episodes to save").fill("7")
@@ -62,7 +62,7 @@ def test_the_page_saves_such_a_file_too(workdir, open_page):
 
 
 @pytest.mark.slow
-def test_the_file_holds_the_chosen_episodes_and_no_others(workdir, open_page):
+def test_export_contains_only_chosen_episodes(workdir, open_page):
     file = workdir / "run.html"
     export_run(workdir, file, episodes="2-3")
     page = open_page(file.as_uri())

@@ -1,4 +1,4 @@
-"""The recipe for a tab of docs/extending.md, in a real browser."""
+"""Test of the recipe for a viewer tab in docs/extending.md."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ from tests.test_extending import copied_project, follow, recipes
 pytestmark = pytest.mark.slow
 
 
-def test_a_tab_that_follows_the_recipe_shows_the_turn_that_is_looked_at(tmp_path, open_page):
+def test_tab_from_the_recipe_shows_the_current_turn(tmp_path, open_page):
     project, run, page_file = tmp_path / "project", tmp_path / "run", tmp_path / "page.html"
     project.mkdir()
     copied_project(project)

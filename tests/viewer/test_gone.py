@@ -1,4 +1,4 @@
-"""The viewer is stopped while a page of it is open, and is started again."""
+"""Tests of a page whose viewer is stopped and started again."""
 
 from urllib.parse import urlsplit
 
@@ -23,21 +23,21 @@ def workdir(tmp_path):
     return tmp_path
 
 
-def test_what_it_can_not_tell_is_said_and_told_once_the_viewer_is_back(workdir, open_page):
+def test_memories_load_when_the_viewer_is_back(workdir, open_page):
     with served(workdir) as url:
         page = open_page(f"{url}#1:1")
         expect(page.locator("#memories")).to_contain_text("No memories of this place yet.")
     expect(page.locator("#standing")).to_contain_text("Connection lost")
     page.keyboard.press("End")
     expect(page.locator("#notice")).to_contain_text(NO_ANSWER)
-    # That nothing is remembered of the next place would be a claim that nobody has checked.
+    # "No memories" must not be shown for a place that was not loaded.
     expect(page.locator("#memories")).not_to_contain_text("Cellar")
     with served(workdir, "--port", str(urlsplit(url).port)):
         expect(page.locator("#memories")).to_contain_text("Cellar", timeout=20_000)
         expect(page.locator("#notice")).to_be_hidden()
 
 
-def test_an_episode_that_is_not_to_be_had_leaves_the_one_that_is_shown(workdir, open_page):
+def test_episode_that_cannot_be_loaded_leaves_the_current_one(workdir, open_page):
     with served(workdir) as url:
         page = open_page(f"{url}#1:1")
         expect(page.locator("#when")).to_contain_text("Turn 1 of 3")
@@ -51,7 +51,7 @@ def test_an_episode_that_is_not_to_be_had_leaves_the_one_that_is_shown(workdir, 
         expect(page.locator("#when")).to_contain_text("Turn 2 of 2")
 
 
-def test_a_comparison_opens_once_the_viewer_is_back(workdir, open_page):
+def test_comparison_opens_when_the_viewer_is_back(workdir, open_page):
     with served(workdir) as url:
         page = open_page(f"{url}#1:1")
         expect(page.locator("#when")).to_contain_text("Turn 1 of 3")

@@ -1,4 +1,4 @@
-"""Who gets an answer, and who does not."""
+"""Tests of access to the viewer."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def workdir(tmp_path):
 
 
 @pytest.mark.parametrize("path", ["/", "/static/main.js", "/static/page.css", *ANSWERS])
-def test_the_page_itself_is_answered(workdir, path):
+def test_page_and_api_are_served(workdir, path):
     assert client(workdir).get(path).status_code == 200
 
 
@@ -35,15 +35,17 @@ def test_the_page_itself_is_answered(workdir, path):
     ],
 )
 @pytest.mark.parametrize("path", ["/", *ANSWERS])
-def test_a_foreign_host_is_refused(workdir, host, path):
-    """So a name that somebody else points at this machine gets nothing."""
+def test_foreign_host_is_refused(workdir, host, path):
+    """DNS names of others that point to this machine must get no answers."""
     answer = client(workdir).get(path, headers={"host": host})
     assert answer.status_code == 403
     assert "Hall" not in answer.text
 
 
-@pytest.mark.parametrize("place", ["[" * 1200, "[" * 600 + "]" * 600, '"x', "1" * 3000])
-def test_a_place_that_no_one_can_read_is_not_found(workdir, place):
+@pytest.mark.parametrize(
+    "place", [*("[" * n + "]" * n for n in (450, 600, 900)), "[" * 1200, '"x', "1" * 3000], ids=len
+)
+def test_invalid_place_key_is_not_found(workdir, place):
     page = client(workdir, AccessRules(edit_token="secret"))
     assert page.get(f"/api/places/{place}").status_code == 404
     known = {"authorization": "Bearer secret"}
@@ -53,7 +55,7 @@ def test_a_place_that_no_one_can_read_is_not_found(workdir, place):
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:1", "localhost:9000", "LOCALHOST", "[::1]:8765"])
-def test_every_name_of_this_machine_is_known(workdir, host):
+def test_local_host_names_are_accepted(workdir, host):
     assert client(workdir).get("/api/run", headers={"host": host}).status_code == 200
 
 
@@ -61,16 +63,16 @@ def test_every_name_of_this_machine_is_known(workdir, host):
     "origin",
     ["https://evil.example", "null", "http://127.0.0.1:1", "file://", "http://127.0.0.1:8765.evil.example", "http://["],
 )
-def test_a_foreign_origin_is_refused(workdir, origin):
+def test_foreign_origin_is_refused(workdir, origin):
     assert client(workdir).get("/api/run", headers={"origin": origin}).status_code == 403
 
 
-def test_the_own_origin_is_not(workdir):
+def test_own_origin_is_accepted(workdir):
     assert client(workdir).get("/api/run", headers={"origin": "http://127.0.0.1:8765"}).status_code == 200
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_another_site_gets_the_page_by_a_link_and_no_answers(workdir, site):
+def test_other_site_may_link_to_the_page_but_not_read_the_api(workdir, site):
     headers = {"sec-fetch-site": site}
     assert client(workdir).get("/api/run", headers=headers).status_code == 403
     assert client(workdir).get("/", headers=headers).status_code == 200
@@ -98,14 +100,14 @@ def test_another_site_gets_the_page_by_a_link_and_no_answers(workdir, site):
         "/api/nothing",
     ],
 )
-def test_nothing_else_is_served(workdir, path):
+def test_other_paths_are_not_found(workdir, path):
     answer = client(workdir).get(path)
     assert answer.status_code == 404
     assert "secret" not in answer.text.replace("secret.txt", "")
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_link_out_of_the_run_is_not_followed(workdir, tmp_path_factory):
+def test_links_to_other_runs_are_not_followed(workdir, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     write_log(elsewhere, started(), turn(1, response="the secret"))
     (workdir / "runs" / "2").symlink_to(elsewhere / "runs" / "1")
@@ -116,7 +118,7 @@ def test_a_link_out_of_the_run_is_not_followed(workdir, tmp_path_factory):
     assert asked.get("/api/episodes/2/pages/0").status_code == 404
 
 
-def test_nor_is_one_that_is_put_in_a_files_place(workdir, tmp_path_factory):
+def test_files_replaced_by_links_are_not_followed(workdir, tmp_path_factory):
     elsewhere = write_log(tmp_path_factory.mktemp("elsewhere"), started(), turn(1, response="the secret"))
     memory = {"title": "the secret", "text": "the secret"}
     write_history(elsewhere.parent, {"kind": "added", "location_id": 10, "before": None, "after": memory})
@@ -131,7 +133,7 @@ def test_nor_is_one_that_is_put_in_a_files_place(workdir, tmp_path_factory):
     assert asked.get("/api/places/10").json()["threads"] == []
 
 
-def test_every_answer_keeps_the_page_in_its_bounds(workdir):
+def test_security_headers_are_set(workdir):
     for path in ("/", "/api/run", "/static/main.js", "/nothing"):
         headers = client(workdir).get(path).headers
         policy = headers["content-security-policy"]
@@ -145,11 +147,11 @@ def test_every_answer_keeps_the_page_in_its_bounds(workdir):
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
-def test_without_edit_nothing_is_changed(workdir, method):
+def test_writing_methods_are_refused_without_edit(workdir, method):
     assert client(workdir).request(method, "/api/run").status_code == 405
 
 
-def test_beyond_this_machine_every_answer_needs_the_token(workdir):
+def test_every_api_path_needs_the_token_on_other_hosts(workdir):
     rules = AccessRules.of("0.0.0.0", edit=False)
     asked = client(workdir, rules)
     assert rules.token
@@ -161,7 +163,7 @@ def test_beyond_this_machine_every_answer_needs_the_token(workdir):
         assert asked.get(path, headers={"authorization": f"Bearer {rules.token}"}).status_code == 200
 
 
-def test_beyond_this_machine_names_of_others_are_refused_with_the_token_too(workdir):
+def test_foreign_host_is_refused_even_with_the_token(workdir):
     rules = AccessRules.of("0.0.0.0", edit=False)
     shown = {"authorization": f"Bearer {rules.token}"}
     asked = client(workdir, rules)
@@ -169,7 +171,7 @@ def test_beyond_this_machine_names_of_others_are_refused_with_the_token_too(work
     assert asked.get("/api/run", headers=shown | {"host": "evil.example"}).status_code == 403
 
 
-def test_on_this_machine_there_is_no_token_unless_something_can_be_changed():
+def test_localhost_needs_no_token_without_edit():
     assert AccessRules.of(None, edit=False) == AccessRules()
     assert AccessRules.of(None, edit=True).edit_token
     assert AccessRules.of("127.0.0.1", edit=False).token

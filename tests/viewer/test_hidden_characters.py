@@ -1,4 +1,4 @@
-"""Characters that nobody sees are shown where a text stands word for word."""
+"""Tests that invisible characters are shown in verbatim text."""
 
 import json
 import re
@@ -38,7 +38,7 @@ def address(tmp_path_factory):
         | {"messages": [{"speaker": "user", "content": given}], "reasoning": ""}
         for at, given in enumerate(texts, 1)
     ]
-    (path / "runs" / "1" / "model_calls.jsonl").write_text("".join(json.dumps(one) + "\n" for one in calls))
+    (path / "runs" / "1" / "model_calls.jsonl").write_text("".join(json.dumps(call) + "\n" for call in calls))
     memory = {"title": "T", "category": "NOTE", "persistence": "core", "text": HIDDEN["tags"][0]}
     history = {"kind": "added", "location_id": 10, "location_name": "Hall", "before": None, "after": memory}
     write_history(path, history | {"episode": 1, "turn": 0})
@@ -46,7 +46,7 @@ def address(tmp_path_factory):
         yield url
 
 
-def test_they_are_shown_by_their_numbers(address, open_page):
+def test_invisible_characters_are_shown_by_number(address, open_page):
     page = open_page(f"{address}#1:1")
     for number, (name, (_, shown)) in enumerate(HIDDEN.items(), 1):
         page.goto(f"{address}#1:{number}")
@@ -54,9 +54,9 @@ def test_they_are_shown_by_their_numbers(address, open_page):
         expect(page.locator("#turn-body")).to_have_attribute("data-key", re.compile(rf"^1\.0\.{number}\."))
         expect(page.locator("#memories")).to_have_attribute("data-key", re.compile(rf"^1\.{number}\."))
         page.locator("#turn .calls summary").click()
-        said = page.locator("#turn .said .prose")
-        expect(said).to_have_count(2)
-        assert [one.text_content() for one in said.all()] == [shown, shown], name
+        prose = page.locator("#turn .said .prose")
+        expect(prose).to_have_count(2)
+        assert [part.text_content() for part in prose.all()] == [shown, shown], name
         page.locator("#memories").get_by_text("Memory text in the prompt").click()
         assert page.locator("#memories .verbatim").text_content() == shown
         assert page.locator("article[aria-current] .story").text_content() == shown

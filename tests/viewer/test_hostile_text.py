@@ -1,4 +1,4 @@
-"""Whatever a game, a model or a person writes is text on the page, and the page keeps its shape."""
+"""Tests that text of a game, a model or a person is never interpreted, and never breaks the layout."""
 
 import json
 import re
@@ -29,7 +29,7 @@ STRANGE = [
 
 @pytest.fixture(scope="module")
 def workdir(tmp_path_factory):
-    """Hostile text in every field, long lines in some."""
+    """A run with hostile text in every field, and long lines in some."""
     workdir = tmp_path_factory.mktemp("hostile")
     events = [
         {"kind": kind, "location_id": 10, "title": HOSTILE + WIDE, "persistence": "permanent", "category": HOSTILE}
@@ -72,19 +72,19 @@ def workdir(tmp_path_factory):
     first = started(story=story, opening=HOSTILE + LONG, player=HOSTILE, time=HOSTILE)
     write_log(workdir, first, *rows[:2], *notes, *rows[2:], ends)
     write_log(workdir, started(2, story=story), turn(1, action=HOSTILE), episode=2)
-    _write_calls(workdir)
-    _write_history(workdir)
+    write_hostile_calls(workdir)
+    write_hostile_history(workdir)
     return workdir
 
 
-def _write_calls(workdir):
+def write_hostile_calls(workdir):
     call = {"v": 1, "event": "model_called", "episode": 1, "turn": 5, "role": HOSTILE, "model": HOSTILE + WIDE}
     call |= {"messages": [{"speaker": HOSTILE, "content": HOSTILE + LONG}], "answer": HOSTILE, "reasoning": HOSTILE}
     path = workdir / "runs" / "1" / "model_calls.jsonl"
     path.write_text(json.dumps(call | {"error": None}) + "\n" + json.dumps(call | {"error": HOSTILE}) + "\n")
 
 
-def _write_history(workdir):
+def write_hostile_history(workdir):
     memory = dict.fromkeys(("category", "title", "text", "status", "episode", "turns"), HOSTILE)
     row = {"at": "2026-01-01", "kind": HOSTILE, "location_id": 10, "location_name": HOSTILE, "reason": HOSTILE + LONG}
     row |= {"before": None, "after": memory, "other": memory, "episode": 1, "turn": 1, "source": HOSTILE}
@@ -101,8 +101,8 @@ def test_hostile_text_in_every_field_stays_text(address, open_page):
         for panel in ("transcript", "world", "turn", "known"):
             if width < 720:
                 page.locator(f"[data-opens={panel}]").click()
-            _open_details(page)
-            _assert_unharmed(page, width)
+            open_details(page)
+            assert_unharmed(page, width)
             if panel == "transcript":
                 assert "<script>window.hit" in page.locator("article[aria-current] .story").inner_text()
     assert page.locator("#known .memory").count() > 0
@@ -118,22 +118,22 @@ def test_hostile_text_in_every_field_stays_text(address, open_page):
         ("1:5&panel=found&find=window.hit&only=contradiction", ".hit"),
     ],
 )
-def test_so_does_that_of_several_turns(address, open_page, sight, content):
+def test_hostile_text_in_overviews_stays_text(address, open_page, sight, content):
     page = open_page(f"{address}#{sight}")
     expect(page.locator(content).first).to_be_attached()
-    _open_details(page)
+    open_details(page)
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": HEIGHT})
-        _assert_unharmed(page, width)
+        assert_unharmed(page, width)
 
 
-def _open_details(page):
+def open_details(page):
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    # Scripts that the text might start would run by then.
+    # Time for scripts that the text might start.
     page.wait_for_timeout(200)
 
 
-def _assert_unharmed(page, width):
+def assert_unharmed(page, width):
     assert page.evaluate("window.hit") is None
     assert (
         page.locator("img, iframe, object, embed, a:not(.skip, .turn-link), script:not([src], [type]) + script").count()
@@ -153,9 +153,8 @@ def _assert_unharmed(page, width):
         assert scroll.evaluate("(one) => one.scrollWidth <= one.clientWidth + 1")
 
 
-def test_fields_of_any_kind_break_no_panel(tmp_path, open_page):
-    """What is told beside each turn has values of one kind."""
-    _write_strange(tmp_path)
+def test_fields_of_any_type_break_no_panel(tmp_path, open_page):
+    write_strange_values(tmp_path)
     with served(tmp_path) as url:
         page = open_page(f"{url}#1:1")
         for number in range(1, len(STRANGE) + 1):
@@ -168,16 +167,16 @@ def test_fields_of_any_kind_break_no_panel(tmp_path, open_page):
             page.keyboard.press("ArrowRight")
 
 
-def _write_strange(workdir):
+def write_strange_values(workdir):
     log, calls, history = [started()], [], []
     for number, value in enumerate(STRANGE, 1):
         goal = dict.fromkeys(("text", "status", "places", "origin", "reached", "given_up", "done_when"), value)
-        told = dict.fromkeys(("added", "struck", "text"), value) | {
+        update = dict.fromkeys(("added", "struck", "text"), value) | {
             "objectives": [value, goal] if number % 2 else value
         }
         log += [turn(number)]
         log += [
-            {"event": f"{kind}_updated", "episode": 1, "turn": number} | told for kind in ("objectives", "knowledge")
+            {"event": f"{kind}_updated", "episode": 1, "turn": number} | update for kind in ("objectives", "knowledge")
         ]
         call = dict.fromkeys(("role", "model", "answer", "reasoning", "error", "prompt_tokens", "cost"), value)
         call |= {"messages": [value, {"speaker": value, "content": value}], "turn": number, "latency_s": value}
@@ -188,5 +187,5 @@ def _write_strange(workdir):
         row |= {"location_id": 10, "before": None, "after": memory | {"title": f"memory {number}"}}
         history.append(row | {"episode": 1, "turn": 1})
     path = write_log(workdir, *log)
-    path.with_name("model_calls.jsonl").write_text("".join(json.dumps(one) + "\n" for one in calls))
+    path.with_name("model_calls.jsonl").write_text("".join(json.dumps(call) + "\n" for call in calls))
     write_history(workdir, *history)

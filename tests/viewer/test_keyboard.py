@@ -1,4 +1,4 @@
-"""Who works by keyboard is not thrown back to the beginning of the page."""
+"""Tests that keyboard focus is kept."""
 
 import pytest
 from playwright.sync_api import expect
@@ -15,7 +15,7 @@ def workdir(tmp_path):
     return tmp_path
 
 
-def test_the_focus_stays_where_it_is_when_the_episode_changes(workdir, open_page):
+def test_focus_is_kept_when_the_episode_changes(workdir, open_page):
     with served(workdir) as url:
         page = open_page(f"{url}#1:1")
         expect(page.locator("#episodes select")).to_have_value("1")
@@ -26,7 +26,7 @@ def test_the_focus_stays_where_it_is_when_the_episode_changes(workdir, open_page
             expect(page.get_by_role("button", name="Next episode")).to_be_focused()
 
 
-def test_it_goes_on_to_what_ends_a_comparison_and_back(workdir, open_page):
+def test_focus_moves_into_a_comparison_and_back(workdir, open_page):
     with served(workdir) as url:
         page = open_page(f"{url}#1:1")
         chooser = page.locator("#tools select")
@@ -37,7 +37,7 @@ def test_it_goes_on_to_what_ends_a_comparison_and_back(workdir, open_page):
         expect(chooser).to_be_focused()
 
 
-def test_the_list_of_episodes_tells_the_score_as_it_is(workdir, open_page):
+def test_episode_list_shows_the_current_score(workdir, open_page):
     with served(workdir) as url:
         page = open_page(url)
         expect(page.locator("#episodes option[value='3']")).to_have_text("Episode 3, 3 points")

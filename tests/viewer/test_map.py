@@ -1,4 +1,4 @@
-"""The map of many rooms: what takes space, what is tied to what, and what somebody sees who points, zooms or tabs."""
+"""Tests of the map with many rooms: layout, zoom, keyboard and heat colors."""
 
 import re
 
@@ -14,14 +14,14 @@ pytestmark = pytest.mark.slow
 
 SPOTS = """() => Object.fromEntries([...document.querySelectorAll(".map .room")].map((room) =>
   [room.dataset.room, room.getAttribute("transform").match(/[\\d.]+/g).map(Number)]))"""
-# Whether no name of a region lies over another; their lines may touch.
+# Returns whether no region names overlap. Their lines may touch.
 APART = """() => {
   const boxes = [...document.querySelectorAll(".region-name:not(.left-out)")].map((one) => one.getBoundingClientRect());
   const beside = (one, other) => one.right < other.left || other.right < one.left;
   const below = (one, other) => one.bottom < other.top + 3 || other.bottom < one.top + 3;
   return boxes.every((one, at) => boxes.slice(at + 1).every((other) => beside(one, other) || below(one, other)));
 }"""
-# The room that the keyboard is at, and whether all of it is seen.
+# Returns the room with the keyboard focus, and whether all of it is visible.
 REACHED = """() => {
   const map = document.querySelector("svg.map").getBoundingClientRect();
   const room = document.activeElement.firstChild.getBoundingClientRect();
@@ -30,7 +30,7 @@ REACHED = """() => {
 }"""
 
 
-def test_levels_are_apart_and_rooms_stand_above_what_leads_to_them():
+def test_levels_do_not_overlap():
     ways = {1: {"east": 2, "up": 3}, 2: {"down": 4}, 3: {"down": 1, "east": 5}, 4: {"south": 6}, 9: {"north": 8}}
     levels = MapLevels({room: room for room in (1, 2, 3, 4, 5, 6, 8, 9)}, ways)
     assert levels.levels == {1: 0, 2: 0, 3: 1, 5: 1, 4: -1, 6: -1, 8: 0, 9: 0}
@@ -41,7 +41,7 @@ def test_levels_are_apart_and_rooms_stand_above_what_leads_to_them():
         assert len(set(on_it)) == len(on_it)
 
 
-def test_rooms_that_are_joined_among_each_other_are_a_region():
+def test_connected_rooms_form_a_region():
     two_rings = {(1, 2), (2, 3), (1, 3), (3, 4), (4, 5), (5, 6), (4, 6)}
     regions = regions_of(range(1, 8), two_rings)
     assert regions[1] == regions[2] == regions[3] != regions[4] == regions[5] == regions[6]
@@ -55,7 +55,7 @@ def two_hundred(tmp_path_factory):
         yield url
 
 
-def test_nothing_that_is_not_known_yet_takes_space(two_hundred, open_page):
+def test_unknown_rooms_take_no_space(two_hundred, open_page):
     page = open_page(f"{two_hundred}#1:3")
     expect(page.locator(".map .room")).to_have_count(4)
     spots = page.evaluate(SPOTS)
@@ -68,23 +68,25 @@ def test_nothing_that_is_not_known_yet_takes_space(two_hundred, open_page):
     expect(page.locator(".map .level-name")).to_have_text(["1 up", "Starting level", "1 down"])
 
 
-def test_every_room_is_tied_to_the_one_from_which_it_was_reached(two_hundred, open_page):
+def test_every_room_is_connected_to_where_it_was_reached_from(two_hundred, open_page):
     page = open_page(f"{two_hundred}#1:199")
     until(page, "document.querySelectorAll('.map .room').length > 90")
-    tied = page.evaluate("[...document.querySelectorAll('.map .way')].map(({ dataset }) => [dataset.from, dataset.to])")
-    beside: dict[str, set[str]] = {}
-    for one, other in tied:
-        beside.setdefault(one, set()).add(other)
-        beside.setdefault(other, set()).add(one)
+    lines = page.evaluate(
+        "[...document.querySelectorAll('.map .way')].map(({ dataset }) => [dataset.from, dataset.to])"
+    )
+    neighbors: dict[str, set[str]] = {}
+    for source, target in lines:
+        neighbors.setdefault(source, set()).add(target)
+        neighbors.setdefault(target, set()).add(source)
     reached, waiting = {"1"}, ["1"]
     while waiting:
-        new = beside.get(waiting.pop(), set()) - reached
+        new = neighbors.get(waiting.pop(), set()) - reached
         reached |= new
         waiting += new
     assert reached == set(page.evaluate(SPOTS))
 
 
-def test_a_room_that_a_command_reached_is_tied_to_where_it_was_given(tmp_path):
+def test_room_reached_by_a_command_is_connected(tmp_path):
     far = {"location_after_id": 77, "location_after": "Far Away"}
     death = {"action": "jump", "died": True, "location_after_id": 5, "location_after": "Altar"}
     write_log(tmp_path, started(), turn(1, action="pray", **far), turn(2, location_id=77, **death))
@@ -93,7 +95,7 @@ def test_a_room_that_a_command_reached_is_tied_to_where_it_was_given(tmp_path):
 
 
 @pytest.mark.parametrize(("width", "height"), [(1400, 900), (390, 844)])
-def test_on_request_it_is_as_large_as_the_window(two_hundred, open_page, width, height):
+def test_map_can_fill_the_window(two_hundred, open_page, width, height):
     page = open_page(f"{two_hundred}#1:90&panel=world", width=width, height=height)
     expect(page.locator(".map .room.here")).to_be_visible()
     page.get_by_role("button", name="Enlarge the map").click()
@@ -109,7 +111,7 @@ def test_on_request_it_is_as_large_as_the_window(two_hundred, open_page, width, 
     expect(page.locator("#timeline")).to_be_hidden()
 
 
-def test_zooming_leaves_in_its_place_what_the_pointer_is_at(two_hundred, open_page):
+def test_zoom_keeps_the_point_under_the_pointer(two_hundred, open_page):
     page = open_page(f"{two_hundred}#1:90")
     room = page.locator(".map .room.here > rect").first
     before = room.bounding_box()
@@ -121,7 +123,7 @@ def test_zooming_leaves_in_its_place_what_the_pointer_is_at(two_hundred, open_pa
     assert abs(after["y"] - before["y"]) < 2
 
 
-def test_a_name_too_small_to_read_is_shown_to_who_points_or_tabs_to_it(two_hundred, open_page):
+def test_small_names_are_shown_on_hover_and_focus(two_hundred, open_page):
     page = open_page(f"{two_hundred}#1:3")
     page.get_by_role("button", name="Show the whole map").click()
     page.keyboard.press("End")
@@ -141,7 +143,7 @@ def test_a_name_too_small_to_read_is_shown_to_who_points_or_tabs_to_it(two_hundr
     assert page.evaluate(APART)
 
 
-def test_the_room_that_the_keyboard_is_at_comes_into_view(two_hundred, open_page):
+def test_room_with_keyboard_focus_is_visible(two_hundred, open_page):
     page = open_page(f"{two_hundred}#1:398")
     expect(page.locator(".map .room[tabindex='0']")).to_have_count(1)
     page.locator(".map .room.here").focus()
@@ -157,7 +159,7 @@ def test_the_room_that_the_keyboard_is_at_comes_into_view(two_hundred, open_page
     expect(page.locator(".map .room[tabindex='0']")).to_have_count(1)
 
 
-def test_heat_tells_visits_deaths_and_points_of_all_episodes_so_far(tmp_path, open_page):
+def test_heat_shows_visits_deaths_and_points(tmp_path, open_page):
     cellar = {"location_after_id": 20, "location_after": "Cellar"}
     back = cellar | {"location_id": 20, "location": "Cellar"}
     first = [turn(1, action="down", **cellar), turn(2, **back, score=10), turn(3, **back, score_before=10, score=10)]
@@ -165,20 +167,20 @@ def test_heat_tells_visits_deaths_and_points_of_all_episodes_so_far(tmp_path, op
     write_log(tmp_path, started(), *first, {"event": "episode_ended", "reason": "death"})
     second = [turn(1, action="down", score=-3, **cellar), turn(2, **back, score_before=-3, score=-3, died=True)]
     write_log(tmp_path, started(2), *second, {"event": "episode_ended", "reason": "death"}, episode=2)
-    # What the page counts of the episode that is looked at is what the viewer counts of earlier ones.
+    # The page counts the current episode, and the server counts earlier ones. Both must agree.
     assert client(tmp_path).get("/api/heat").json()["episodes"] == {
         "1": {"10": [1, 0, 0], "20": [1, 1, 10]},
         "2": {"10": [1, 0, -3], "20": [1, 1, 0]},
     }
-    told = {"visits": ["2 visits", "2 visits"], "deaths": ["", "2 deaths"], "score": ["-3 points", "10 points"]}
+    expected = {"visits": ["2 visits", "2 visits"], "deaths": ["", "2 deaths"], "score": ["-3 points", "10 points"]}
     with served(tmp_path) as url:
         page = open_page(f"{url}#2:2")
-        for measure, words in told.items():
+        for measure, words in expected.items():
             page.get_by_label("Color rooms by").select_option(measure)
             expect(page).to_have_url(re.compile(f"&heat={measure}$"))
             expect(page.locator(".legend")).to_contain_text("in all episodes up to this turn")
-            for room, said in zip(("10", "20"), words, strict=True):
-                name = {"10": "Hall", "20": "Cellar"}[room] + (said and f", {said}")
+            for room, label in zip(("10", "20"), words, strict=True):
+                name = {"10": "Hall", "20": "Cellar"}[room] + (label and f", {label}")
                 expect(page.locator(f".map [data-room='{room}']")).to_have_attribute("aria-label", name)
         page.get_by_label("Color rooms by").select_option("visits")
         page.keyboard.press("Escape")

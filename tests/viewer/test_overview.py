@@ -1,4 +1,4 @@
-"""What a run came to, all episodes at once."""
+"""Tests of the overview of all episodes."""
 
 import json
 import re
@@ -40,7 +40,7 @@ def workdir(tmp_path_factory):
     return path
 
 
-def test_every_episode_has_its_row(address, open_page):
+def test_overview_has_a_row_per_episode(address, open_page):
     page = open_page(address)
     rows = page.locator("#overview tbody tr")
     expect(rows).to_have_count(2)
@@ -58,17 +58,17 @@ def test_every_episode_has_its_row(address, open_page):
     assert rows.first.locator("th").inner_text() == "Episode 2"
 
 
-def test_repeated_failures_are_counted_as_everywhere_else(tmp_path):
+def test_repeated_failures_match_the_log(tmp_path):
     played(tmp_path, episodes=3, turns=60)
     rows = client(tmp_path).get("/api/overview").json()["episodes"]
     counted = [
-        (one.episode, one.failed, one.repeated)
-        for one in count_failures(read_episode(tmp_path, number) for number in (1, 2, 3))
+        (episode.episode, episode.failed, episode.repeated)
+        for episode in count_failures(read_episode(tmp_path, number) for number in (1, 2, 3))
     ]
     assert [(row["episode"], row["failed"], row["repeated"]) for row in rows] == counted
 
 
-def test_each_score_event_leads_to_its_turn(address, open_page):
+def test_score_events_link_to_turns(address, open_page):
     page = open_page(address)
     way = page.locator(".points li", has_text="take lamp")
     expect(way).to_contain_text("+5")
@@ -82,7 +82,7 @@ def test_each_score_event_leads_to_its_turn(address, open_page):
     expect(page.locator("#overview .points")).to_be_visible()
 
 
-def test_the_learning_curve_leads_to_the_end_of_each_episode(address, open_page):
+def test_learning_curve_links_to_the_end_of_each_episode(address, open_page):
     page = open_page(address)
     point = page.get_by_role("link", name="Episode 1: 5 points")
     point.focus()
@@ -96,7 +96,7 @@ def test_the_learning_curve_leads_to_the_end_of_each_episode(address, open_page)
     expect(page.locator("#when")).to_contain_text("Turn 3 of 3")
 
 
-def test_a_run_that_goes_on_opens_at_its_newest_turn_and_the_overview_keeps_up(tmp_path, open_page):
+def test_running_episode_opens_at_its_newest_turn(tmp_path, open_page):
     write_log(tmp_path, started(), turn(1))
     with served(tmp_path) as url:
         page = open_page(url)
@@ -109,7 +109,7 @@ def test_a_run_that_goes_on_opens_at_its_newest_turn_and_the_overview_keeps_up(t
         expect(page.locator("article[aria-current] .number")).to_have_text("2")
 
 
-def test_it_can_be_read_at_every_size(address, open_page):
+def test_overview_is_readable_at_every_size(address, open_page):
     page = open_page(address)
     expect(page.locator("#overview .points")).to_be_attached()
     assert_readable(page, page.locator("#overview"), scrolls="#overview-body", texts=30)

@@ -1,4 +1,4 @@
-"""The page in a real browser."""
+"""Tests of the page in a real browser."""
 
 import json
 import time
@@ -28,7 +28,7 @@ def turn_of(page) -> int:
     return int(page.locator("#scrubber").input_value())
 
 
-def test_a_running_episode_is_followed_turn_by_turn(tmp_path, open_page):
+def test_running_episode_is_followed(tmp_path, open_page):
     with playing(tmp_path, delay_s=0.3), served_when_played(tmp_path) as url:
         page = open_page(url)
         expect(page.locator("#standing")).to_contain_text("Playing")
@@ -47,7 +47,7 @@ def test_a_running_episode_is_followed_turn_by_turn(tmp_path, open_page):
 
 
 def served_when_played(workdir):
-    """The viewer, once there is something to show."""
+    """Serve the run as soon as there is something to show."""
     log = workdir / "runs" / "1" / "episode_log.jsonl"
     for _ in range(600):
         if log.is_file() and log.stat().st_size:
@@ -56,7 +56,7 @@ def served_when_played(workdir):
     return served(workdir)
 
 
-def test_the_page_survives_the_end_of_an_episode_and_the_start_of_the_next(tmp_path, open_page):
+def test_page_continues_with_the_next_episode(tmp_path, open_page):
     played(tmp_path, episodes=1, turns=5)
     with served(tmp_path) as url:
         page = open_page(f"{url}#live")
@@ -68,7 +68,7 @@ def test_the_page_survives_the_end_of_an_episode_and_the_start_of_the_next(tmp_p
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES)
-def test_every_panel_is_there_and_nothing_is_wider_than_the_window(address, open_page, width, height):
+def test_every_panel_fits_the_window(address, open_page, width, height):
     page = open_page(f"{address}#2:20", width=width, height=height)
     expect(page.locator("article[aria-current] .number")).to_have_text("20")
     for panel in ("transcript", "world", "turn", "known"):
@@ -83,7 +83,7 @@ def test_every_panel_is_there_and_nothing_is_wider_than_the_window(address, open
         expect(page.locator("article[aria-current]")).to_be_in_viewport()
 
 
-def test_scrubbing_shows_each_panel_as_of_the_turn(address, open_page):
+def test_scrubbing_shows_panels_as_of_the_turn(address, open_page):
     page = open_page(f"{address}#1:0")
     rooms = page.locator(".map .room:not(.unknown)")
     expect(rooms).to_have_count(1)
@@ -102,7 +102,7 @@ def test_scrubbing_shows_each_panel_as_of_the_turn(address, open_page):
     expect(page.locator("#episodes select")).to_have_value("2")
 
 
-def test_a_room_of_the_map_shows_its_memories(address, open_page):
+def test_room_on_the_map_shows_its_memories(address, open_page):
     page = open_page(f"{address}#2:25")
     room = page.locator(".map .room:not(.unknown):not(.here)").first
     name = room.get_attribute("aria-label")
@@ -113,7 +113,7 @@ def test_a_room_of_the_map_shows_its_memories(address, open_page):
     expect(page.locator("#memories > header")).to_contain_text("before this turn")
 
 
-def test_the_map_can_be_moved_and_zoomed(address, open_page):
+def test_map_can_be_moved_and_zoomed(address, open_page):
     page = open_page(f"{address}#2:25")
     expect(page.locator(".map .room.here")).to_have_count(1)
     seen = page.locator("svg.map").get_attribute("viewBox")
@@ -130,7 +130,7 @@ def test_the_map_can_be_moved_and_zoomed(address, open_page):
     expect(page.locator("svg.map")).to_have_attribute("viewBox", seen)
 
 
-def test_two_episodes_side_by_side(address, open_page):
+def test_comparison_of_two_episodes(address, open_page):
     page = open_page(f"{address}#2:10")
     page.get_by_label("Compare with another episode").select_option("1")
     expect(page.locator("#beside")).to_be_visible()
@@ -141,7 +141,7 @@ def test_two_episodes_side_by_side(address, open_page):
     expect(page.locator("#transcript")).to_be_visible()
 
 
-def test_an_exported_run_opens_from_disk(run, tmp_path, open_page):
+def test_exported_run_opens_from_disk(run, tmp_path, open_page):
     size = export_run(run, tmp_path / "run.html")
     assert (tmp_path / "run.html").stat().st_size == size
     page = open_page((tmp_path / "run.html").as_uri() + "#2:30")
@@ -154,7 +154,7 @@ def test_an_exported_run_opens_from_disk(run, tmp_path, open_page):
     expect(page.locator("#beside .summary")).to_contain_text("Identical for")
 
 
-def test_objectives_and_knowledge_are_those_of_the_turn(tmp_path, open_page):
+def test_objectives_and_knowledge_are_shown_as_of_the_turn(tmp_path, open_page):
     goal = {
         "text": "Open the door",
         "status": "open",
@@ -180,7 +180,7 @@ def test_objectives_and_knowledge_are_those_of_the_turn(tmp_path, open_page):
         expect(page.locator("#knowledge")).to_contain_text("No knowledge yet")
 
 
-def test_what_a_model_was_asked_is_there_word_for_word(tmp_path, open_page):
+def test_model_calls_are_shown_verbatim(tmp_path, open_page):
     call = {"v": 1, "event": "model_called", "turn": 1, "role": "agent", "model": "m-1", "prompt_tokens": 1200}
     call |= {"completion_tokens": 30, "cost": 0.0012, "latency_s": 0.5, "answer": "ACTION: look", "reasoning": ""}
     call |= {"messages": [{"speaker": "system", "content": "You are playing."}, {"speaker": "user", "content": "Now?"}]}
@@ -194,7 +194,7 @@ def test_what_a_model_was_asked_is_there_word_for_word(tmp_path, open_page):
         expect(calls.locator(".said")).to_have_text(["systemYou are playing.", "userNow?", "answerACTION: look"])
 
 
-def test_every_control_has_a_name_and_the_keyboard_reaches_it(address, open_page):
+def test_controls_have_names_and_are_reached_by_keyboard(address, open_page):
     page = open_page(f"{address}#2:30")
     expect(page.locator("#memories .memory").first).to_be_visible()
     nameless = """() => [...document.querySelectorAll("button, input, select, [role=button]")].filter((one) =>
@@ -212,7 +212,7 @@ def test_every_control_has_a_name_and_the_keyboard_reaches_it(address, open_page
     expect(page.get_by_role("dialog")).to_contain_text("previous or next turn")
 
 
-def test_a_turn_that_somebody_else_chose_says_so(tmp_path, open_page):
+def test_turns_chosen_by_others_are_labeled(tmp_path, open_page):
     choosers = ["model", "rules", "search", "given"]
     write_log(tmp_path, started(player="model"), *(turn(at, player=player) for at, player in enumerate(choosers, 1)))
     with served(tmp_path) as url:

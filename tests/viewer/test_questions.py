@@ -1,4 +1,4 @@
-"""The questions of docs/viewer.md, each answered in at most three clicks or keys from the page as it opens."""
+"""Tests of the questions in docs/viewer.md, each answered in at most three clicks or keys."""
 
 import json
 import re
@@ -21,7 +21,7 @@ SHOWN = f"[NOTE] {LAMP.title}: {LAMP.text}"
 REASON = "The lamp gives light. I light it."
 
 
-def _log(workdir, episode: int, *turns) -> None:
+def write_episode(workdir, episode: int, *turns) -> None:
     ended = {"event": "episode_ended", "episode": episode, "reason": "turn limit", "max_score": 50}
     write_log(workdir, started(episode), *turns, ended, episode=episode)
 
@@ -31,18 +31,20 @@ def workdir(tmp_path_factory):
     workdir = tmp_path_factory.mktemp("run")
     wrong = {"kind": "invalidated", "location_id": 10, "title": TROLL.title, "text": TROLL.text}
     wrong |= {"persistence": "permanent", "detail": "It struck."}
-    learned = {one.episode: {"kind": "added", "title": one.title, "persistence": "permanent"} for one in (LAMP, TROLL)}
+    learned = {
+        memory.episode: {"kind": "added", "title": memory.title, "persistence": "permanent"} for memory in (LAMP, TROLL)
+    }
     for episode in range(1, 5):
         second = turn(2, action="take lamp", score=5 * episode, reasoning=REASON, memory_shown=SHOWN)
         end = turn(3, score_before=5 * episode, score=5 * episode, died=episode == 2)
         first = turn(1, memory_events=[learned[episode]] if episode in learned else [])
-        _log(workdir, episode, first, second, end | {"memory_events": [wrong] if episode == 4 else []})
+        write_episode(workdir, episode, first, second, end | {"memory_events": [wrong] if episode == 4 else []})
         call = {"v": 1, "event": "model_called", "turn": 2, "role": "agent", "model": "m", "cost": 0.5, "answer": "ok"}
         call |= {"prompt_tokens": 900, "completion_tokens": 10, "messages": [{"speaker": "user", "content": "Now?"}]}
         (workdir / "runs" / str(episode) / "model_calls.jsonl").write_text(json.dumps(call) + "\n")
     with SimpleMemoryManager.open(workdir / "Memories.md") as memory:
-        for one in (LAMP, TROLL):
-            memory.add_memory(10, "Hall", one)
+        for fact in (LAMP, TROLL):
+            memory.add_memory(10, "Hall", fact)
         memory.invalidate_memory(10, TROLL.title, "It struck.")
     rows = journal_rows(workdir / "Memories.md")
     for row in rows:
@@ -103,7 +105,7 @@ def address(workdir):
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_a_question_is_answered_in_at_most_three_steps(address, open_page, question):
+def test_question_is_answered_in_three_steps(address, open_page, question):
     steps, answer = QUESTIONS[question]
     assert len(steps) <= 3
     page = open_page(address)
@@ -116,12 +118,12 @@ def test_a_question_is_answered_in_at_most_three_steps(address, open_page, quest
     answer(page)
 
 
-def test_the_table_of_the_document_asks_these_questions():
+def test_documented_questions_are_tested():
     asked = re.findall(r"^\| ([A-Z][^|]*\?) \|", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
     assert asked == list(QUESTIONS)
 
 
-def test_what_an_episode_learned_has_an_address(address, open_page):
+def test_memories_learned_in_an_episode_have_an_address(address, open_page):
     page = open_page(f"{address}#memories&from=1")
     expect(page.locator("#everything tbody summary")).to_have_text([LAMP.title])
     page.get_by_role("button", name="Show all").click()

@@ -1,4 +1,4 @@
-"""What is on the page can be read: all of a text, nothing over anything else, and in colours that differ enough."""
+"""Tests that text is complete, unobstructed and has enough contrast."""
 
 import pytest
 from playwright.sync_api import expect
@@ -22,7 +22,7 @@ def address(tmp_path_factory):
         yield url
 
 
-def test_every_text_has_contrast(address, open_page):
+def test_text_has_enough_contrast(address, open_page):
     page = open_page(f"{address}#2:24")
     expect(page.locator("#memories .memory").first).to_be_visible()
     for known in ("Memories", "Objectives", "Knowledge"):
@@ -34,7 +34,7 @@ def test_every_text_has_contrast(address, open_page):
     assert_contrast(page)
 
 
-def test_the_legend_does_not_cover_the_map(address, open_page):
+def test_legend_does_not_cover_the_map(address, open_page):
     page = open_page(f"{address}#2:20")
     for width, height in ((1400, 900), (800, 600), (390, 844)):
         page.set_viewport_size({"width": width, "height": height})
@@ -45,7 +45,7 @@ def test_the_legend_does_not_cover_the_map(address, open_page):
 
 
 @pytest.mark.parametrize("way", ["served", "exported"])
-def test_all_of_a_long_text_can_be_read(tmp_path, open_page, way):
+def test_long_text_can_be_expanded(tmp_path, open_page, way):
     fields = {name: f"{name} " * 2000 + f"the end of {name}" for name in ("response", "reasoning", "memory_shown")}
     write_log(tmp_path, started(), turn(1, **fields))
     with served(tmp_path) as url:

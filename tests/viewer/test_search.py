@@ -1,4 +1,4 @@
-"""Search over all episodes, and filters by what happened."""
+"""Tests of search over all episodes, with filters."""
 
 import json
 import re
@@ -42,9 +42,9 @@ def event(kind: str, persistence: str = "permanent", title: str = "A title") -> 
 
 
 def call(number: int, content: str, **fields) -> str:
-    told = {"v": 1, "event": "model_called", "turn": number, "role": "agent", "model": "m-1", "prompt_tokens": 5}
-    told |= {"messages": [{"speaker": "user", "content": content}], "answer": "ACTION: wait", "reasoning": ""}
-    return json.dumps(told | fields) + "\n"
+    record = {"v": 1, "event": "model_called", "turn": number, "role": "agent", "model": "m-1", "prompt_tokens": 5}
+    record |= {"messages": [{"speaker": "user", "content": content}], "answer": "ACTION: wait", "reasoning": ""}
+    return json.dumps(record | fields) + "\n"
 
 
 @pytest.fixture(scope="module")
@@ -71,19 +71,19 @@ def workdir(tmp_path_factory):
     return path
 
 
-def test_everything_is_found_where_it_stands(address, open_page):
+def test_search_results(address, open_page):
     page = open_page(f"{address}#1:1")
-    found = {}
+    results = {}
     status = page.locator("#found [role=status]")
     for sight in FOUND:
         status.evaluate("(element) => element.replaceChildren()")
         page.goto(f"{address}#1:1&{sight}")
         expect(status).to_have_text(re.compile("result"))
-        found[sight] = page.locator(".hit b").all_inner_texts()
-    assert found == FOUND
+        results[sight] = page.locator(".hit b").all_inner_texts()
+    assert results == FOUND
 
 
-def test_hits_are_shown_with_what_is_around_them_and_lead_to_their_turn(address, open_page):
+def test_hits_show_context_and_link_to_turns(address, open_page):
     page = open_page(f"{address}#2:1")
     expect(page.locator("article[aria-current]")).to_be_visible()
     page.keyboard.press("/")
@@ -104,7 +104,7 @@ def test_hits_are_shown_with_what_is_around_them_and_lead_to_their_turn(address,
     expect(page.locator("#memories h3")).to_have_text("Hall")
 
 
-def test_keys_lead_from_hit_to_hit_over_all_episodes(address, open_page):
+def test_keys_move_between_hits(address, open_page):
     page = open_page(f"{address}#1:1&find=look%205")
     expect(page.locator(".hit").first).to_be_visible()
     for episode, number in (("1", 5), ("1", 50), ("1", 51)):
@@ -121,7 +121,7 @@ def test_keys_lead_from_hit_to_hit_over_all_episodes(address, open_page):
     expect(page.locator("article[aria-current] .number")).to_have_text("59")
 
 
-def test_a_filter_is_a_button_and_stands_in_the_address(address, open_page):
+def test_filters_are_buttons_and_in_the_address(address, open_page):
     page = open_page(f"{address}#1:1")
     expect(page.locator("article[aria-current]")).to_be_visible()
     page.get_by_role("button", name="Search", exact=True).first.click()
@@ -137,7 +137,7 @@ def test_a_filter_is_a_button_and_stands_in_the_address(address, open_page):
     expect(page.locator("#notice")).to_contain_text("unknown filter “luck”. Filters: score, death")
 
 
-def test_of_many_hits_the_rest_comes_on_request(address, open_page):
+def test_more_hits_are_shown_on_request(address, open_page):
     page = open_page(f"{address}#1:1&find=look")
     expect(page.locator("#found [role=status]")).to_have_text("122 results")
     expect(page.locator(".hit")).to_have_count(100)
@@ -145,7 +145,7 @@ def test_of_many_hits_the_rest_comes_on_request(address, open_page):
     expect(page.locator(".hit")).to_have_count(122)
 
 
-def test_what_is_played_meanwhile_is_found_too(tmp_path, open_page):
+def test_new_turns_are_found(tmp_path, open_page):
     write_log(tmp_path, started(), turn(1, response="A lamp."))
     with served(tmp_path) as url:
         page = open_page(f"{url}#1:1&find=lamp")
@@ -154,7 +154,7 @@ def test_what_is_played_meanwhile_is_found_too(tmp_path, open_page):
         expect(page.locator(".hit")).to_have_count(2)
 
 
-def test_what_was_asked_to_be_shown_is_shown_though_the_run_goes_on(tmp_path, open_page):
+def test_requested_hits_stay_visible_while_the_run_continues(tmp_path, open_page):
     write_log(tmp_path, started(), *(turn(at, response="A lamp.") for at in range(1, 131)))
     with served(tmp_path) as url:
         page = open_page(f"{url}#1:1&find=lamp")
@@ -171,7 +171,7 @@ def test_what_was_asked_to_be_shown_is_shown_though_the_run_goes_on(tmp_path, op
         expect(page.locator(".hit")).to_have_count(132)
 
 
-def test_a_line_is_found_wherever_the_file_is_cut_into_pieces(tmp_path):
+def test_hits_across_read_blocks_are_found(tmp_path):
     write_log(tmp_path, started(), *(turn(at) for at in range(1, 31)))
     lines = [call(at, f"{'x' * 1_500_000} needle{at}.") for at in range(1, 31)]
     (tmp_path / "runs" / "1" / "model_calls.jsonl").write_text("".join(lines))
@@ -180,6 +180,6 @@ def test_a_line_is_found_wherever_the_file_is_cut_into_pieces(tmp_path):
         assert asked.get("/api/search", params={"q": f"needle{at}."}).json()["hits"] == [1_000_000 + at]
 
 
-def test_it_can_be_read_at_every_size(address, open_page):
+def test_search_is_readable_at_every_size(address, open_page):
     page = open_page(f"{address}#1:3&panel=found&find=look")
     assert_readable(page, page.locator(".hit").first)

@@ -1,4 +1,4 @@
-"""Several runs side by side: one page of what they came to, with a page for each of them behind it."""
+"""Tests of several runs on one page."""
 
 import json
 import re
@@ -20,7 +20,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 def run_of(path: Path, *scores: int, player: str = "rules") -> Path:
-    """One episode of two turns for each score, which the second turn brings."""
+    """Write a run with one episode of two turns per score, which the second turn reaches."""
     for number, score in enumerate(scores, 1):
         turns = [turn(1), turn(2, action="take lamp", score=score)]
         write_log(path, started(number, player=player), *turns, ENDED, episode=number)
@@ -43,12 +43,12 @@ def address(runs):
         yield url
 
 
-def test_runs_are_told_apart_by_as_much_of_their_paths_as_that_takes():
+def test_run_names_are_unique_path_suffixes():
     assert run_names([Path("/a/zork"), Path("/b/zork"), Path("/b/other")]) == ["a/zork", "b/zork", "other"]
     assert run_names([Path("/zork"), Path("/b/zork")])[1] == "b/zork"
 
 
-def test_each_run_and_each_episode_has_its_row_and_leads_to_its_turn(address, open_page):
+def test_runs_and_episodes_have_rows_with_links(address, open_page):
     page = open_page(address)
     table = page.get_by_role("table", name="Runs", exact=True)
     rows = [row.locator("th, td").all_inner_texts() for row in table.locator("tbody tr").all()]
@@ -71,7 +71,7 @@ def test_each_run_and_each_episode_has_its_row_and_leads_to_its_turn(address, op
     expect(table).to_be_visible()
 
 
-def test_the_learning_curves_lead_to_the_ends_of_episodes_and_points_to_where_they_were_made(address, open_page):
+def test_learning_curves_and_points_link_to_turns(address, open_page):
     page = open_page(address)
     expect(page.locator(".learning path[class*=line-]")).to_have_count(2)
     point = page.get_by_role("link", name="without/story, episode 1: 5 points")
@@ -86,7 +86,7 @@ def test_the_learning_curves_lead_to_the_ends_of_episodes_and_points_to_where_th
     expect(ways.nth(1).locator("td")).to_have_text(["never", "2:2, 1 more"])
 
 
-def test_a_run_that_is_still_played_is_kept_up_with(tmp_path, open_page):
+def test_running_run_is_followed(tmp_path, open_page):
     done, going = run_of(tmp_path / "done", 5), tmp_path / "going"
     write_log(going, started(), turn(1))
     with served(done, going) as url:
@@ -97,13 +97,13 @@ def test_a_run_that_is_still_played_is_kept_up_with(tmp_path, open_page):
         expect(page.locator("#standing")).to_have_text("2 runs")
 
 
-def test_it_can_be_read_at_every_size(address, open_page):
+def test_page_of_runs_is_readable_at_every_size(address, open_page):
     page = open_page(address)
     expect(page.locator(".learning")).to_be_attached()
     assert_readable(page, page.locator("#runs-body"), scrolls="#runs-body", texts=40)
 
 
-def test_every_answer_of_every_run_needs_the_token(runs):
+def test_every_run_needs_the_token(runs):
     with served(runs[0], runs[1], "--host", "127.0.0.1") as address:
         base, token = re.fullmatch(r"(.*/)#token=(.+)", address).groups()
         for path in ("api/runs", "api/runs/1/run", "api/runs/2/episodes/1/turns/1"):
@@ -115,7 +115,7 @@ def test_every_answer_of_every_run_needs_the_token(runs):
         assert httpx.get(f"{base}runs/3/").status_code == 404
 
 
-def test_an_export_of_several_runs_is_refused_and_one_named_twice_is_one(runs, tmp_path):
+def test_export_of_several_runs_is_refused(runs, tmp_path):
     out = tmp_path / "run.html"
     done = command("view", str(runs[0]), str(runs[1]), "--export", str(out))
     assert (done.returncode, out.exists()) == (2, False)

@@ -1,4 +1,4 @@
-"""What an action relied on is marked, and turns that are spoken of are links."""
+"""Tests of what an action relied on, and of links to turns."""
 
 import re
 
@@ -66,7 +66,7 @@ RELIANCES = {
 }
 
 
-def test_what_the_action_relied_on_is_told(address, open_page):
+def test_reliances_are_listed(address, open_page):
     page = open_page(f"{address}#1:1")
     for number, reliances in RELIANCES.items():
         page.goto(f"{address}#1:{number}")
@@ -80,7 +80,7 @@ def test_what_the_action_relied_on_is_told(address, open_page):
             assert why in item.locator(".quiet").inner_text()
 
 
-def test_it_is_marked_where_it_stands(address, open_page):
+def test_reliances_are_marked_in_panels(address, open_page):
     page = open_page(f"{address}#1:2")
     expect(page.locator("#memories .memory.relied h4")).to_have_text(["Brass lamp burns"])
     expect(page.locator("#memories .relied-on")).to_have_text("Used: mentioned in the reason")
@@ -92,7 +92,7 @@ def test_it_is_marked_where_it_stands(address, open_page):
     expect(page.locator("#memories h3")).to_have_text("Salt Cote")
 
 
-def test_every_turn_that_is_spoken_of_is_a_link(address, open_page):
+def test_turns_in_text_are_links(address, open_page):
     page = open_page(f"{address}#1:5&tab=objectives")
     expect(page.locator("#objectives a")).to_have_text(["episode 1, turn 1", "1:1", "1:1"])
     page.goto(f"{address}#1:6")
@@ -110,7 +110,7 @@ def test_every_turn_that_is_spoken_of_is_a_link(address, open_page):
     expect(page.locator("#when")).to_contain_text("Turn 1 of 7")
 
 
-def test_one_that_leads_nowhere_says_so(address, open_page):
+def test_link_to_an_unknown_turn_shows_a_notice(address, open_page):
     page = open_page(f"{address}#1:6")
     expect(page.locator("#turn .reasoning a")).to_have_count(1)
     page.locator("#turn .reasoning a").evaluate("(one) => one.setAttribute('href', '#9:5')")
@@ -118,7 +118,7 @@ def test_one_that_leads_nowhere_says_so(address, open_page):
     expect(page.locator("#notice")).to_have_text("Episode 9 has no turn 5.")
 
 
-def test_the_rows_of_a_comparison_lead_into_both_episodes(tmp_path, open_page):
+def test_comparison_rows_link_to_both_episodes(tmp_path, open_page):
     for episode in (1, 2):
         rows = [turn(at, action=f"look {at}" if at < 3 else f"go {episode}") for at in range(1, 6)]
         write_log(tmp_path, started(episode), *rows, episode=episode)
