@@ -1,4 +1,4 @@
-"""Ablations: each takes away what it says, and nothing else."""
+"""Tests that each ablation disables one part of the memory."""
 
 import random
 
@@ -26,16 +26,16 @@ def shown_in(run, episode: int) -> str:
 
 
 def memories(path) -> dict[str, int]:
-    """Title and text of each believed memory, and where it stands."""
+    """Return the location of each current memory, by title and text."""
     with SimpleMemoryManager.open(path) as manager:
         return {
-            f"{one.memory.title}: {one.memory.text}": one.location_id
-            for one in manager.all_memories()
-            if is_current(one.memory)
+            f"{located.memory.title}: {located.memory.text}": located.location_id
+            for located in manager.all_memories()
+            if is_current(located.memory)
         }
 
 
-def test_what_a_restart_undid_is_shown_only_without_the_persistence_classes(tmp_path):
+def test_without_classes_undone_memories_are_shown(tmp_path):
     undone = {}
     for ablation in (Ablation.ON, Ablation.NO_CLASSES):
         run = a_run(tmp_path / ablation, f"learning-2x{TURNS}", ablation, commands=PEAR_LEFT)
@@ -46,14 +46,14 @@ def test_what_a_restart_undid_is_shown_only_without_the_persistence_classes(tmp_
     assert undone == {Ablation.ON: (1, 0, False), Ablation.NO_CLASSES: (1, 1, True)}
 
 
-def test_off_leaves_nothing_to_the_next_episode(tmp_path):
+def test_without_memory_nothing_is_shown_or_kept(tmp_path):
     run = a_run(tmp_path, f"learning-2x{TURNS}", Ablation.OFF, commands=PEAR_LEFT)
     run.play()
     assert [shown_in(run, episode).strip() for episode in (1, 2)] == ["", ""]
     assert not (run.workdir(1) / "Memories.md").exists()
 
 
-def test_frozen_episodes_find_what_the_first_one_left(tmp_path):
+def test_frozen_episodes_use_the_memories_of_the_first(tmp_path):
     run = a_run(tmp_path, "learning-3x12", Ablation.FROZEN)
     run.play()
     kept = memories(run.workdir(1) / "Memories.md")
@@ -63,7 +63,7 @@ def test_frozen_episodes_find_what_the_first_one_left(tmp_path):
     assert shown_in(run, 2) == shown_in(run, 3) != shown_in(run, 1)
 
 
-def test_shuffled_memories_stand_at_other_places_however_often_they_are_shuffled(tmp_path):
+def test_shuffled_memories_are_at_other_places(tmp_path):
     run = a_run(tmp_path, "learning-1x40")
     run.play()
     path = run.workdir(1) / "Memories.md"
@@ -74,12 +74,12 @@ def test_shuffled_memories_stand_at_other_places_however_often_they_are_shuffled
         now = memories(path)
         assert now.keys() == learned.keys()
         assert [title for title in now if now[title] == learned[title]] == []
-    # What the object tree taught is still claimed, so that the audit has something to say.
+    # Claims are kept, so that the audit can check them.
     with SimpleMemoryManager.open(path) as manager:
-        assert any(one.memory.claims for one in manager.all_memories())
+        assert any(located.memory.claims for located in manager.all_memories())
 
 
-def test_what_is_learned_at_a_place_meanwhile_is_shuffled_too(tmp_path):
+def test_memories_learned_between_shuffles_are_shuffled_too(tmp_path):
     path = tmp_path / "Memories.md"
     with SimpleMemoryManager.open(path) as manager:
         for place in (1, 2, 3):
@@ -92,10 +92,10 @@ def test_what_is_learned_at_a_place_meanwhile_is_shuffled_too(tmp_path):
 
 
 @pytest.mark.parametrize(("ablation", "shown"), [(Ablation.ON, False), (Ablation.NO_AUDIT, True)])
-def test_without_the_audit_what_the_fresh_world_denies_is_still_shown(tmp_path, ablation, shown):
+def test_without_audit_a_contradicted_memory_is_shown(tmp_path, ablation, shown):
     commands = (*TO_THE_ORCHARD, "west", "east", "look")
     run = a_run(tmp_path, f"learning-2x{len(commands)}", ablation, commands=commands)
-    # The pear is in the orchard when the world begins, not in the front yard.
+    # At the start of the game, the pear is in the orchard.
     run.workdir(1).mkdir(parents=True)
     claim = Claim(Relation.HERE, pear_of(run), "pear")
     wrong = Memory("DISCOVERY", "A pear lies here", 1, "1", 0, "Here is the pear.", "core", claims=(claim,))

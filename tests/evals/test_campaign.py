@@ -1,4 +1,4 @@
-"""Many runs, each in a process of its own."""
+"""Tests of many runs, each in its own process."""
 
 import multiprocessing
 import os
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm_forks")]
 
 
 class Watch:
-    """Notes what it is told, and may kill the process of a run."""
+    """A watcher that records progress and may kill the process of a run."""
 
     def __init__(self, kill_at: tuple[Path, int] | None = None) -> None:
         self.kill_at = kill_at
@@ -36,9 +36,9 @@ class Watch:
         self.outcomes.append(outcome)
 
 
-def test_a_run_whose_process_dies_each_time_ends_none_of_the_others_and_can_go_on(tmp_path):
+def test_run_whose_process_keeps_dying_fails_alone(tmp_path):
     runs = [a_run(tmp_path, "learning-2x10", ablation) for ablation in (Ablation.ON, Ablation.OFF)]
-    # The first turn of an episode is played again by each process: nothing of it was saved.
+    # Each new process plays the first turn again, because nothing was saved.
     watch = Watch(kill_at=(runs[0].folder, 10))
     outcomes = play_all(runs, executor=ProcessExecutor(1), watcher=watch)
     assert outcomes == [RunOutcome(runs[0], "its process died"), RunOutcome(runs[1])]
@@ -47,10 +47,10 @@ def test_a_run_whose_process_dies_each_time_ends_none_of_the_others_and_can_go_o
     assert watch.turns[runs[1].folder] == 20
     again = play_all(runs, executor=ProcessExecutor(1), watcher=Watch())
     assert again == [RunOutcome(run) for run in runs]
-    assert [one.turns for one in figures_of(runs[0]).episodes] == [10, 10]
+    assert [episode.turns for episode in figures_of(runs[0]).episodes] == [10, 10]
 
 
-def test_a_story_that_is_gone_is_a_failure_that_names_it(tmp_path, bundled_story):
+def test_missing_story_is_a_failure(tmp_path, bundled_story):
     game = tmp_path / "story.z5"
     game.write_bytes(bundled_story.read_bytes())
     gone, there = a_run(tmp_path, "learning-1x5", game=game), a_run(tmp_path, "learning-1x5")
@@ -61,7 +61,7 @@ def test_a_story_that_is_gone_is_a_failure_that_names_it(tmp_path, bundled_story
     assert second == RunOutcome(there)
 
 
-def test_what_is_finished_is_not_begun(tmp_path):
+def test_finished_run_is_not_played_again(tmp_path):
     runs = [a_run(tmp_path, "learning-1x5")]
     play_all(runs, executor=ProcessExecutor(1), watcher=Watch())
     watch = Watch()

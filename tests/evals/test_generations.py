@@ -1,4 +1,4 @@
-"""Generations: episodes that begin with the same snapshot, and one snapshot from what they have found."""
+"""Tests of generations: episodes that start from the same snapshot and are merged into the next."""
 
 import multiprocessing
 import os
@@ -37,7 +37,7 @@ def generations(root: Path, protocol: str = PROTOCOL, **options) -> GenerationRu
 
 
 class Watch:
-    """Notes what it is told, and kills a process when so many turns are over."""
+    """A watcher that records progress and kills a process after a number of turns."""
 
     def __init__(self, kill_at: int | None = None) -> None:
         self.kill_at = kill_at
@@ -56,19 +56,19 @@ class Watch:
 
 
 def actions(run: GenerationRun) -> list[str]:
-    """What was done in the first episode."""
+    """Return the actions of the first episode."""
     return [turn.action for turn in turns_of(run.workdir(1))]
 
 
-def learned(run: GenerationRun) -> dict[str, bytes]:
-    """Every file of every snapshot."""
+def snapshot_files(run: GenerationRun) -> dict[str, bytes]:
+    """Return the files of all snapshots with their contents."""
     folder = run.folder / "snapshots"
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory) -> GenerationRun:
-    """A run whose episodes were played one after another, in this process."""
+def sequential(tmp_path_factory) -> GenerationRun:
+    """A run whose episodes were played one after another in this process."""
     run = generations(tmp_path_factory.mktemp("whole"))
     while tasks := run.next_tasks({}):
         for task in tasks:
@@ -76,37 +76,37 @@ def whole(tmp_path_factory) -> GenerationRun:
     return run
 
 
-def test_all_episodes_of_a_generation_begin_with_what_those_before_have_learned(whole):
-    episodes = figures_of(whole).episodes
-    assert [(one.episode, one.seed) for one in episodes] == [(1, 1), (2, 2), (3, 3), (4, 4)]
-    # Nothing was known in the first generation, and the second has not failed where the first one had.
-    assert [one.shown > 0 for one in episodes[2:]] == [True, True]
-    first, second = (MarkdownStore(whole.snapshot(number) / "Memories.md").lasting.document for number in (1, 2))
+def test_episodes_start_from_the_snapshot_of_the_generation_before(sequential):
+    episodes = figures_of(sequential).episodes
+    assert [(episode.episode, episode.seed) for episode in episodes] == [(1, 1), (2, 2), (3, 3), (4, 4)]
+    # Memories are shown from the second generation on.
+    assert [episode.shown > 0 for episode in episodes[2:]] == [True, True]
+    first, second = (MarkdownStore(sequential.snapshot(number) / "Memories.md").lasting.document for number in (1, 2))
     counts = [memory.observation_count for _, memory in first.find(EVERY)]
     assert max(counts) == 2
     assert {3, 4} <= {episode for section in second.sections for episode in section.episodes}
-    names = {path.partition("/")[2] for path in learned(whole) if path.startswith("2/")}
+    names = {path.partition("/")[2] for path in snapshot_files(sequential) if path.startswith("2/")}
     assert names >= {"Memories.md", "Memories.md.sqlite", "knowledgebase.md", "map_state.json", "objectives.json"}
     assert names >= {f"runs/{number}/trail.json" for number in (1, 2, 3, 4)}
 
 
-def test_what_is_merged_is_not_played_again(whole):
+def test_finished_generations_are_not_played_again(sequential):
     watch = Watch()
-    assert play_all([whole], executor=ProcessExecutor(1), watcher=watch) == [RunOutcome(whole)]
+    assert play_all([sequential], executor=ProcessExecutor(1), watcher=watch) == [RunOutcome(sequential)]
     assert (watch.turns, watch.outcomes) == ([52], [])
 
 
-def test_a_killed_process_and_the_number_of_jobs_change_nothing_in_what_is_learned(tmp_path, whole):
+def test_killed_process_and_number_of_jobs_do_not_change_snapshots(tmp_path, sequential):
     run = generations(tmp_path)
     watch = Watch(kill_at=15)
     assert play_all([run], executor=ProcessExecutor(2), watcher=watch) == [RunOutcome(run)]
     assert watch.kill_at is None
-    assert learned(run) == learned(whole)
+    assert snapshot_files(run) == snapshot_files(sequential)
 
 
 @dataclass(frozen=True)
 class KilledOnce:
-    """A task whose worker is killed the first time when so many of its turns are over."""
+    """A task whose worker is killed once, after `at` turns."""
 
     task: Task
     marker: Path
@@ -142,7 +142,7 @@ class KilledOnce:
 
 
 class Killing(GenerationRun):
-    """A run one of whose episodes loses its worker."""
+    """A run in which the worker of one episode is killed."""
 
     def next_tasks(self, failures) -> list[Task]:
         first, *others = [*super().next_tasks(failures), None]
@@ -150,62 +150,64 @@ class Killing(GenerationRun):
         return [KilledOnce(first, marker), *others[:-1]] if first is not None else []
 
 
-def test_a_lost_worker_of_a_ray_cluster_changes_nothing_in_what_is_learned(tmp_path, whole):
+def test_lost_ray_worker_does_not_change_snapshots(tmp_path, sequential):
     run = a_run(tmp_path, PROTOCOL, kind=Killing)
     watch = Watch()
     assert play_all([run], executor=RayExecutor("local", 2), watcher=watch) == [RunOutcome(run)]
     assert (tmp_path / "killed").exists()
-    assert learned(run) == learned(whole)
-    assert [one.score for one in figures_of(run).episodes] == [one.score for one in figures_of(whole).episodes]
+    assert snapshot_files(run) == snapshot_files(sequential)
+    assert [episode.score for episode in figures_of(run).episodes] == [
+        episode.score for episode in figures_of(sequential).episodes
+    ]
 
 
-def test_a_worker_needs_nothing_but_what_it_is_given(tmp_path, whole):
+def test_worker_needs_only_its_inputs(tmp_path, sequential):
     run = generations(tmp_path)
     [first, _] = run.next_tasks({})
     *_, (failure, data) = play_on_worker(first, b"", *((path, packed(path)) for path in first.inputs))
     assert failure == ""
     unpack(data, first.folder)
-    assert actions(run) == actions(whole)
+    assert actions(run) == actions(sequential)
 
 
-def test_a_straggler_is_given_up(tmp_path):
+def test_episode_over_the_time_limit_fails(tmp_path):
     run = generations(tmp_path, "generations-1x1x20")
-    # No process starts in this time.
+    # The limit is shorter than the start of a process.
     [outcome] = play_all([run], executor=ProcessExecutor(1), watcher=Watch(), limit_s=0.01)
     assert "the first because: it took longer than 0.01 seconds" in outcome.failure
     assert not run.is_finished
 
 
-def test_a_generation_goes_on_without_an_episode_that_failed(tmp_path):
+def test_generation_continues_without_a_failed_episode(tmp_path):
     run = generations(tmp_path, "generations-1x2x4")
     first, second = run.next_tasks({})
     first.play(lambda turns: None)
     assert run.next_tasks({second.name: "the model is gone"}) == []
     assert run.is_finished
-    assert [one.episode for one in figures_of(run).episodes] == [1]
+    assert [episode.episode for episode in figures_of(run).episodes] == [1]
     assert isinstance(first, EpisodeTask)
 
 
-def test_who_comes_after_an_episode_that_failed_keeps_its_number(tmp_path):
+def test_episode_after_a_failed_one_keeps_its_number(tmp_path):
     run = generations(tmp_path, "generations-1x2x4")
     first, second = run.next_tasks({})
     second.play(lambda turns: None)
     assert run.next_tasks({first.name: "the model is gone"}) == []
     figures = figures_of(run)
-    assert [one.episode for one in figures.episodes] == [2]
+    assert [score.episode for score in figures.episodes] == [2]
     assert figures.episodes[0].directory.startswith(run.workdir(2).relative_to(run.root).as_posix())
     results = results_of([RunOutcome(run)])
-    assert [one is not None for one in results.stories[0].scores[Ablation.ON]] == [False, True]
+    assert [score is not None for score in results.stories[0].scores[Ablation.ON]] == [False, True]
     page = report(results, {run.workdir(2): run.workdir(2).with_suffix(".html")})
     assert "/episode-2.html#2:" in page
 
 
-def test_ablations_between_two_episodes_are_refused(tmp_path):
+def test_ablations_between_episodes_are_refused(tmp_path):
     with pytest.raises(ConfigurationError, match="Ablations for generations-2x2x13: on, off, no-audit"):
         generations(tmp_path, ablation=Ablation.SHUFFLED).check()
 
 
-def test_what_was_true_of_one_episode_only_is_told_to_the_next_generation(tmp_path):
+def test_undone_memories_are_passed_to_the_next_generation(tmp_path):
     run = generations(tmp_path, "generations-2x2x4")
     dropped = Memory(
         "NOTE", "Knife dropped", 1, "3", 0, "The knife lies here.", "ephemeral", claims=(Claim(Relation.HERE, 7),)
@@ -216,7 +218,7 @@ def test_what_was_true_of_one_episode_only_is_told_to_the_next_generation(tmp_pa
         with SimpleMemoryManager.open(run.workdir(number) / "Memories.md", game_state=state) as manager:
             manager.add_memory(9, "Shed", dropped)
     second, _ = run.next_tasks({})
-    assert [(one.key, one.memory) for one in undone_before(run.snapshot(1))] == [
+    assert [(undone.key, undone.memory) for undone in undone_before(run.snapshot(1))] == [
         ((9, "Knife dropped", "The knife lies here."), dropped)
     ]
     second.play(lambda turns: None)

@@ -1,4 +1,4 @@
-"""What several episodes have learned from the same memories, merged as if they had been played one after another."""
+"""Tests of merging the memories of several episodes as if they had been played one after another."""
 
 from dataclasses import replace
 from itertools import permutations
@@ -23,28 +23,28 @@ from zorkgpt.memory.storage.tables import Trials
 ATTIC = 7
 
 
-def told(title: str, text: str, episode: int, turn: int = 1, **fields) -> Memory:
+def memory_of(title: str, text: str, episode: int, turn: int = 1, **fields) -> Memory:
     given = {"category": "DISCOVERY", "score_change": 0, "persistence": "permanent"}
     return Memory(title=title, text=text, episode=episode, turns=str(turn), **given | fields)
 
 
-def file_of(folder: Path, *memories: Memory, base: Path | None = None) -> Path:
-    """A memory file with these memories at one place, after those of another file."""
+def write_memories(folder: Path, *memories: Memory, base: Path | None = None) -> Path:
+    """Write a memory file with these memories at one place, after the contents of another file."""
     path = folder / "Memories.md"
     folder.mkdir(parents=True)
     for suffix in ("", ".sqlite"):
         if base is not None and (known := Path(f"{base}{suffix}")).is_file():
             Path(f"{path}{suffix}").write_bytes(known.read_bytes())
     with SimpleMemoryManager.open(path) as memory:
-        for one in memories:
-            assert memory.add_memory(ATTIC, "Attic", one)
+        for memory_to_add in memories:
+            assert memory.add_memory(ATTIC, "Attic", memory_to_add)
     return path
 
 
-def merged(folder: Path, *found: Path, base: Path | None = None) -> list[Memory]:
+def merged(folder: Path, *files: Path, base: Path | None = None) -> list[Memory]:
     target = folder / "merged" / "Memories.md"
     target.parent.mkdir(parents=True)
-    episodes = [MemoriesAfterEpisode(number, path) for number, path in enumerate(found, 2)]
+    episodes = [MemoriesAfterEpisode(number, path) for number, path in enumerate(files, 2)]
     merge_memories(base or folder / "none.md", episodes, target)
     return MarkdownStore(target).lasting.memories(ATTIC)
 
@@ -52,35 +52,37 @@ def merged(folder: Path, *found: Path, base: Path | None = None) -> list[Memory]
 LAMP = "The lamp lights the whole attic."
 
 
-def test_what_two_episodes_say_counts_as_observed_by_both(tmp_path):
-    one = file_of(tmp_path / "2", told("Lamp", LAMP, 2, 5))
-    other = file_of(tmp_path / "3", told("Lamp", LAMP, 3, 9), told("Rope", "A rope hangs from a beam.", 3, 9))
-    lamp, rope = merged(tmp_path, one, other)
+def test_repeated_memory_is_counted_for_both_episodes(tmp_path):
+    first = write_memories(tmp_path / "2", memory_of("Lamp", LAMP, 2, 5))
+    second = write_memories(
+        tmp_path / "3", memory_of("Lamp", LAMP, 3, 9), memory_of("Rope", "A rope hangs from a beam.", 3, 9)
+    )
+    lamp, rope = merged(tmp_path, first, second)
     assert (lamp.observation_count, lamp.first_episode, lamp.episode, lamp.turns) == (2, 2, 3, "5→9")
     assert (rope.title, rope.observation_count) == ("Rope", 1)
 
 
-def test_the_same_in_other_words_is_one_memory(tmp_path):
-    one = file_of(tmp_path / "2", told("Dial", "Turn the dial to open the gate.", 2))
-    other = file_of(tmp_path / "3", told("The dial", "Turning the dial opens the gate.", 3))
-    [dial] = merged(tmp_path, one, other)
+def test_paraphrase_is_merged(tmp_path):
+    first = write_memories(tmp_path / "2", memory_of("Dial", "Turn the dial to open the gate.", 2))
+    second = write_memories(tmp_path / "3", memory_of("The dial", "Turning the dial opens the gate.", 3))
+    [dial] = merged(tmp_path, first, second)
     assert (dial.text, dial.observation_count) == ("Turn the dial to open the gate.", 2)
 
 
-def test_what_was_there_before_is_counted_once(tmp_path):
-    base = file_of(tmp_path / "base", told("Lamp", LAMP, 1))
-    found = [file_of(tmp_path / str(number), told("Lamp", LAMP, number, 4), base=base) for number in (2, 3)]
+def test_memory_of_the_base_is_counted_once(tmp_path):
+    base = write_memories(tmp_path / "base", memory_of("Lamp", LAMP, 1))
+    found = [write_memories(tmp_path / str(number), memory_of("Lamp", LAMP, number, 4), base=base) for number in (2, 3)]
     [lamp] = merged(tmp_path, *found, base=base)
     assert (lamp.observation_count, lamp.first_episode, lamp.episode) == (3, 1, 3)
 
 
-def test_episodes_that_learned_nothing_leave_no_file(tmp_path):
+def test_episodes_without_memories_leave_no_file(tmp_path):
     nothing, target = tmp_path / "none.md", tmp_path / "merged.md"
     merge_memories(nothing, [MemoriesAfterEpisode(2, nothing)], target)
     assert not target.exists()
 
 
-def test_the_visits_of_all_episodes_are_added_up(tmp_path):
+def test_visits_are_added_up(tmp_path):
     def file(name: str, visits: int, episodes: str) -> Path:
         path = tmp_path / f"{name}.md"
         path.write_text(
@@ -95,55 +97,57 @@ def test_the_visits_of_all_episodes_are_added_up(tmp_path):
     assert (heading.visits, heading.episodes) == (5, (1, 2, 3, 4))
 
 
-def test_the_episode_of_an_invalidation_is_kept(tmp_path):
-    base = file_of(tmp_path / "base", told("Lamp", LAMP, 1))
-    again = file_of(tmp_path / "2", told("Lamp", LAMP, 2, 4), base=base)
-    wrong = file_of(tmp_path / "3", base=base)
+def test_episode_of_an_invalidation_is_kept(tmp_path):
+    base = write_memories(tmp_path / "base", memory_of("Lamp", LAMP, 1))
+    again = write_memories(tmp_path / "2", memory_of("Lamp", LAMP, 2, 4), base=base)
+    wrong = write_memories(tmp_path / "3", base=base)
     with SimpleMemoryManager(path=wrong, game_state=SimpleNamespace(episode_id=3, turn_count=7)) as memory:
         assert memory.invalidate_memory(ATTIC, "Lamp", "It has burnt out.", turn=7)
     [lamp] = merged(tmp_path, again, wrong, base=base)
     assert (lamp.episode, lamp.superseded_in_episode, lamp.superseded_at_turn) == (2, 3, 7)
 
 
-def test_what_an_episode_has_marked_as_wrong_is_wrong(tmp_path):
+def test_invalidated_memory_stays_invalid(tmp_path):
     things = "Lamp", "Rope", "Bell"
-    base = file_of(tmp_path / "base", *(told(thing, f"A {thing} hangs from the beam.", 1) for thing in things))
-    one = file_of(tmp_path / "2", base=base)
-    with SimpleMemoryManager.open(one) as memory:
+    base = write_memories(
+        tmp_path / "base", *(memory_of(thing, f"A {thing} hangs from the beam.", 1) for thing in things)
+    )
+    first = write_memories(tmp_path / "2", base=base)
+    with SimpleMemoryManager.open(first) as memory:
         for thing in things:
             assert memory.invalidate_memory(ATTIC, thing, f"The {thing} is broken", turn=3)
-    memories = merged(tmp_path, one, file_of(tmp_path / "3", base=base), base=base)
-    assert [(each.title, each.status, each.invalidation_reason) for each in memories] == [
+    memories = merged(tmp_path, first, write_memories(tmp_path / "3", base=base), base=base)
+    assert [(memory.title, memory.status, memory.invalidation_reason) for memory in memories] == [
         (thing, "SUPERSEDED", f"The {thing} is broken") for thing in things
     ]
 
 
-def test_what_a_later_episode_has_seen_again_is_believed_again(tmp_path):
-    base = file_of(tmp_path / "base", told("Lamp", LAMP, 1))
-    one = file_of(tmp_path / "2", base=base)
-    with SimpleMemoryManager.open(one) as memory:
+def test_memory_seen_again_later_is_believed_again(tmp_path):
+    base = write_memories(tmp_path / "base", memory_of("Lamp", LAMP, 1))
+    first = write_memories(tmp_path / "2", base=base)
+    with SimpleMemoryManager.open(first) as memory:
         assert memory.invalidate_memory(ATTIC, "Lamp", "It is broken", turn=3)
-    again = file_of(tmp_path / "3", told("Lamp", LAMP, 3, 8), base=base)
-    wrong, lamp = merged(tmp_path, one, again, base=base)
+    again = write_memories(tmp_path / "3", memory_of("Lamp", LAMP, 3, 8), base=base)
+    wrong, lamp = merged(tmp_path, first, again, base=base)
     assert (wrong.status, lamp.status, lamp.observation_count) == ("SUPERSEDED", "ACTIVE", 1)
 
 
-def test_what_an_episode_has_removed_is_gone_unless_another_has_seen_it_again(tmp_path):
-    rope = told("Rope", "A rope hangs from a beam.", 1)
-    base = file_of(tmp_path / "base", told("Lamp", LAMP, 1), rope)
-    seen = file_of(tmp_path / "2", replace(rope, episode=2), base=base)
-    removed = file_of(tmp_path / "3", base=base)
+def test_removed_memory_is_gone_unless_seen_again(tmp_path):
+    rope = memory_of("Rope", "A rope hangs from a beam.", 1)
+    base = write_memories(tmp_path / "base", memory_of("Lamp", LAMP, 1), rope)
+    seen = write_memories(tmp_path / "2", replace(rope, episode=2), base=base)
+    removed = write_memories(tmp_path / "3", base=base)
     with SimpleMemoryManager.open(removed) as memory:
         for title in ("Lamp", "Rope"):
             assert memory.forget(title, ATTIC)
-    assert [one.title for one in merged(tmp_path, seen, removed, base=base)] == ["Rope"]
+    assert [memory.title for memory in merged(tmp_path, seen, removed, base=base)] == ["Rope"]
 
 
-def test_failures_in_several_episodes_mark_a_memory_as_wrong_together(tmp_path):
-    base = file_of(tmp_path / "base", told("Lever", "Pulling it opens the hatch.", 1, action="pull lever"))
+def test_failures_of_several_episodes_invalidate_a_memory(tmp_path):
+    base = write_memories(tmp_path / "base", memory_of("Lever", "Pulling it opens the hatch.", 1, action="pull lever"))
     found = []
     for episode in (2, 3):
-        path = file_of(tmp_path / str(episode), base=base)
+        path = write_memories(tmp_path / str(episode), base=base)
         path.write_text(path.read_text().replace("(Ep1, T1, +0", "(Ep1, T1, +0, tried 1x"))
         found.append(path)
         trial = Trial(episode, 4, ATTIC, "Lever", "pull lever", "died", False, (0, 1))
@@ -154,34 +158,34 @@ def test_failures_in_several_episodes_mark_a_memory_as_wrong_together(tmp_path):
     [lever] = merged(tmp_path, *found, base=base)
     assert (lever.tried, lever.worked, lever.died, lever.status) == (2, 0, 2, "SUPERSEDED")
     trials = list(Trials(sidecar(tmp_path / "merged" / "Memories.md")).trials())
-    assert [(one.episode, one.after) for one in trials] == [(2, (0, 1)), (3, (0, 2))]
+    assert [(trial.episode, trial.after) for trial in trials] == [(2, (0, 1)), (3, (0, 2))]
 
 
 @pytest.mark.parametrize(
     ("outcome", "status"),
     [
         pytest.param("nothing", "SUPERSEDED", id="a failure is believed less"),
-        pytest.param("died", "ACTIVE", id="a death stands beside what worked"),
+        pytest.param("died", "ACTIVE", id="a death is kept beside what worked"),
     ],
 )
-def test_of_two_outcomes_in_the_same_state_the_one_observed_more_often_is_believed(tmp_path, outcome, status):
-    works = told("Pull", "The hatch opens.", 2, action="pull lever", outcome="changed", observation_count=5)
-    fails = told("Pull in vain", "Nothing comes of it.", 3, action="pull lever", outcome=outcome)
-    found = file_of(tmp_path / "2", works), file_of(tmp_path / "3", fails)
+def test_more_frequent_outcome_in_the_same_state_wins(tmp_path, outcome, status):
+    works = memory_of("Pull", "The hatch opens.", 2, action="pull lever", outcome="changed", observation_count=5)
+    fails = memory_of("Pull in vain", "Nothing comes of it.", 3, action="pull lever", outcome=outcome)
+    found = write_memories(tmp_path / "2", works), write_memories(tmp_path / "3", fails)
     for order in permutations(found):
         memories = merged(tmp_path / str(found.index(order[0])), *order)
-        assert {one.title: one.status for one in memories} == {"Pull": "ACTIVE", "Pull in vain": status}
+        assert {memory.title: memory.status for memory in memories} == {"Pull": "ACTIVE", "Pull in vain": status}
 
 
 @pytest.mark.parametrize(("pinned", "when"), [(False, ["1 not carried"]), (True, [])])
-def test_outcomes_in_different_states_are_both_believed_with_their_conditions(tmp_path, pinned, when):
+def test_outcomes_in_different_states_get_conditions(tmp_path, pinned, when):
     rope = Claim(Relation.CARRIED, 1, "rope")
     found = []
     for episode, fact, outcome in (
         (2, remember("Up leads to the crown", category="SUCCESS"), {"location_changed": True, "location_after": 8}),
         (3, remember("Up is too hard", category="FAILURE"), {"nothing_changed": True, "state": (rope,)}),
     ):
-        found.append(file_of(tmp_path / str(episode)))
+        found.append(write_memories(tmp_path / str(episode)))
         state = SimpleNamespace(episode_id=episode, turn_count=0, action_history=[], action_reasoning_history=[])
         with SimpleMemoryManager(path=found[-1], game_state=state, synthesizer=Answers(fact)) as memory:
             memory.record_action_outcome(ATTIC, "Attic", "up", "It is steep.", outcome | {"turn": 1})
@@ -208,59 +212,61 @@ OPENS, DENIES = "The lever opens the gate.", "The lever does not open the gate."
     ],
     ids=["newer", "open", "older", "refined", "hidden", "confirmed"],
 )
-def test_what_a_later_episode_says_relates_to_the_earlier_as_in_one_file(tmp_path, earlier, later, expected):
-    first = file_of(tmp_path / "2", told("Lever", OPENS, 2, **earlier))
-    second = file_of(tmp_path / "3", told("Lever", episode=3, **later))
-    assert [(one.status, one.observation_count) for one in merged(tmp_path, first, second)] == expected
+def test_later_memory_relates_to_earlier_as_in_one_file(tmp_path, earlier, later, expected):
+    first = write_memories(tmp_path / "2", memory_of("Lever", OPENS, 2, **earlier))
+    second = write_memories(tmp_path / "3", memory_of("Lever", episode=3, **later))
+    assert [(memory.status, memory.observation_count) for memory in merged(tmp_path, first, second)] == expected
 
 
 @pytest.mark.parametrize("text", [OPENS, f"{OPENS[:-1]}!"])
-def test_a_later_episode_settles_what_two_earlier_ones_left_open(tmp_path, text):
+def test_later_episode_settles_a_conflict(tmp_path, text):
     earlier = [
-        file_of(tmp_path / "2", told("Lever", OPENS, 2, observation_count=3)),
-        file_of(tmp_path / "3", told("Lever", DENIES, 3)),
+        write_memories(tmp_path / "2", memory_of("Lever", OPENS, 2, observation_count=3)),
+        write_memories(tmp_path / "3", memory_of("Lever", DENIES, 3)),
     ]
-    later = file_of(tmp_path / "4", told("Lever", text, 4, observation_count=3))
+    later = write_memories(tmp_path / "4", memory_of("Lever", text, 4, observation_count=3))
     memories = merged(tmp_path / "settled", *earlier, later)
-    assert [(one.status, one.observation_count) for one in memories] == [("ACTIVE", 6), ("SUPERSEDED", 1)]
+    assert [(memory.status, memory.observation_count) for memory in memories] == [("ACTIVE", 6), ("SUPERSEDED", 1)]
 
 
-def test_an_episode_may_have_learned_nothing_or_for_itself_only(tmp_path):
-    door = told("Door", "The door is open.", 3, persistence="ephemeral")
-    found = [tmp_path / "2" / "Memories.md", file_of(tmp_path / "3", told("Lamp", LAMP, 3), door)]
-    assert [one.title for one in merged(tmp_path, *found)] == ["Lamp"]
+def test_ephemeral_memories_are_kept_in_the_journal_only(tmp_path):
+    door = memory_of("Door", "The door is open.", 3, persistence="ephemeral")
+    found = [tmp_path / "2" / "Memories.md", write_memories(tmp_path / "3", memory_of("Lamp", LAMP, 3), door)]
+    assert [memory.title for memory in merged(tmp_path, *found)] == ["Lamp"]
     records = MarkdownStore(tmp_path / "merged" / "Memories.md").journal.records()
     assert sorted(record.change.memory.title for record in records) == ["Door", "Lamp"]
 
 
-def test_the_merged_files_are_the_same_in_each_byte_and_can_be_merged_again(tmp_path):
+def test_merging_is_deterministic_and_repeatable(tmp_path):
     found = [
-        file_of(
-            tmp_path / str(number), told("Lamp", LAMP, number), told(f"Mark {number}", f"A {number} is cut.", number)
+        write_memories(
+            tmp_path / str(number),
+            memory_of("Lamp", LAMP, number),
+            memory_of(f"Mark {number}", f"A {number} is cut.", number),
         )
         for number in (2, 3, 4)
     ]
     written = []
-    for name in ("one", "other"):
+    for name in ("memory", "other"):
         merged(tmp_path / name, *found)
         folder = tmp_path / name / "merged"
         written.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
     assert written[0] == written[1]
     assert written[0].keys() == {"Memories.md", "Memories.md.sqlite"}
     assert time_of(4).isoformat(timespec="milliseconds").encode() in written[0]["Memories.md.sqlite"]
-    base = tmp_path / "one" / "merged" / "Memories.md"
-    again = file_of(tmp_path / "5", told("Lamp", LAMP, 5), base=base)
+    base = tmp_path / "memory" / "merged" / "Memories.md"
+    again = write_memories(tmp_path / "5", memory_of("Lamp", LAMP, 5), base=base)
     target = tmp_path / "again" / "Memories.md"
     target.parent.mkdir()
     merge_memories(base, [MemoriesAfterEpisode(5, again)], target)
     memories = MarkdownStore(target).lasting.memories(ATTIC)
-    assert [(one.title, one.observation_count) for one in memories] == [
+    assert [(memory.title, memory.observation_count) for memory in memories] == [
         ("Lamp", 4),
         ("Mark 2", 1),
         ("Mark 3", 1),
         ("Mark 4", 1),
     ]
-    # The history says what the file says: nothing has to be added to it.
+    # The journal agrees with the file.
     assert MarkdownStore(target).journal.lasting() == {ATTIC: memories}
     assert base.read_bytes() == written[0]["Memories.md"]
 
@@ -270,7 +276,7 @@ WORDS = st.sampled_from(SOME.split())
 
 
 @given(st.lists(WORDS, min_size=1, max_size=6), st.lists(WORDS, min_size=1, max_size=6))
-def test_what_is_plainly_unsure_the_word_check_leaves_open(one, other):
-    for older, newer in permutations((" ".join(one), " ".join(other))):
+def test_plainly_unsure_texts_are_unsure(first, second):
+    for older, newer in permutations((" ".join(first), " ".join(second))):
         if is_plainly_unsure(older, newer):
             assert relation_of(older, newer) == "unsure"

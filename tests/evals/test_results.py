@@ -1,4 +1,4 @@
-"""Results: figures of real runs, and other people's text in every form that they are written in."""
+"""Tests of results as tables, pages, CSV and JSON, including hostile names."""
 
 import csv
 import io
@@ -24,12 +24,12 @@ from zorkgpt.evals.results import Sample, as_csv, as_json_text, ms_by_part, resu
 pytestmark = pytest.mark.slow
 
 HOSTILE = "=1+1|<img src=x onerror=alert(1)>`[a](b)$x_$\"'&"
-"""The name of a file: no slash can be in it."""
+"""A file name, so it contains no slash."""
 
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
-    """Two seeds with the memory on and off, of a story with a hostile name."""
+    """Results of two seeds with and without memory, of a story with a hostile name."""
     root = tmp_path_factory.mktemp("evaluation")
     game = renamed(find_story("slackwater").path, root / f"{HOSTILE}.z5")
     runs = [
@@ -43,41 +43,41 @@ def played(tmp_path_factory):
     return results_of([*map(RunOutcome, runs), RunOutcome(failed, "a `|` <b>reason</b>")])
 
 
-def _without_its_first_line(log):
+def remove_first_line(log):
     log.write_bytes(log.read_bytes().partition(b"\n")[2])
 
 
-def _without_a_turn(log):
+def remove_turn(log):
     lines = log.read_bytes().splitlines(keepends=True)
     log.write_bytes(b"".join(line for line in lines if b'"turn":3,' not in line))
 
 
-def _with_turns_that_nobody_played(log):
+def claim_missing_turns(log):
     log.write_bytes(log.read_bytes().replace(b'"turns":5', b'"turns":999999999999'))
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "message"),
     [
-        (_without_its_first_line, "has no beginning"),
-        (_without_a_turn, "turns are missing in the log"),
-        (_with_turns_that_nobody_played, "turns are missing in the log"),
+        (remove_first_line, "has no beginning"),
+        (remove_turn, "turns are missing in the log"),
+        (claim_missing_turns, "turns are missing in the log"),
     ],
 )
-def test_a_run_whose_log_is_damaged_is_named_and_the_others_are_reported(tmp_path, damage, said):
+def test_run_with_a_damaged_log_is_reported_as_failure(tmp_path, damage, message):
     runs = [a_run(tmp_path, "learning-2x5", seed=seed) for seed in (1, 2)]
     for run in runs:
         run.play()
     damage(runs[1].workdir(1) / "runs" / "1" / "episode_log.jsonl")
     results = results_of(list(map(RunOutcome, runs)))
-    assert [one.run.seed for one in results.runs] == [1]
+    assert [result.run.seed for result in results.runs] == [1]
     [failed] = results.failures
     assert failed.run.seed == 2
-    assert said in failed.failure
+    assert message in failed.failure
     assert failed.failure.endswith(f"To play it again, delete {runs[1].folder}.")
 
 
-def test_a_line_of_shown_memories_that_is_of_no_turn_counts_nowhere(tmp_path):
+def test_shown_memories_of_no_turn_are_ignored(tmp_path):
     run = a_run(tmp_path, "learning-1x5")
     run.play()
     before = figures_of(run)
@@ -86,7 +86,7 @@ def test_a_line_of_shown_memories_that_is_of_no_turn_counts_nowhere(tmp_path):
     assert figures_of(run) == before
 
 
-def test_the_figures_are_those_of_the_logs(tmp_path):
+def test_figures_match_the_logs(tmp_path):
     commands = (*TO_THE_ORCHARD, "take pear", "take wooden clapper", "dance wildly", "dance wildly", "west")
     run = a_run(tmp_path, f"learning-2x{len(commands)}", commands=commands)
     run.play()
@@ -105,7 +105,7 @@ def test_the_figures_are_those_of_the_logs(tmp_path):
     assert (values["calls"], values["cost"], values["tokens"]) == (None, None, None)
 
 
-def test_what_the_models_took_is_told_by_role(tmp_path):
+def test_model_usage_is_reported_by_role(tmp_path):
     with ChatServer(lambda asked: Answer("ACTION: look")) as server:
         config = GameConfiguration.load(
             arguments={"agent_model": server.model, "client_base_url": server.url}, environment={}
@@ -116,30 +116,30 @@ def test_what_the_models_took_is_told_by_role(tmp_path):
     [episode] = results.runs[0].episodes
     assert episode.usage["agent"].calls == 3
     assert episode.usage["agent"].tokens > 0
-    assert sum(one.calls for one in episode.usage.values()) == len(server.requests)
+    assert sum(usage.calls for usage in episode.usage.values()) == len(server.requests)
     assert json.loads((run.folder / "run.json").read_bytes())["models"]["agent"] == server.model
     assert "| on | agent | 3 |" in tables(results)
     [row] = csv.DictReader(io.StringIO(as_csv(results).decode()))
     assert (row["agent_calls"], row["agent_tokens"]) == ("3", str(episode.usage["agent"].tokens))
     [parts] = ms_by_part(results.runs).values()
     assert parts["model, agent"] == pytest.approx(episode.usage["agent"].seconds * 1000 / 3)
-    # The other roles are asked in the background.
+    # Only the agent's calls take time of a turn. Other roles answer in the background.
     assert [part for part in parts if part.startswith("model, ")] == ["model, agent"]
     assert "<h2>Model usage by role</h2>" in report(results, {})
 
 
-def test_the_time_by_part_adds_up_to_the_whole(played):
+def test_times_of_parts_add_up(played):
     times = ms_by_part(played.runs)
     assert times.keys() == {Ablation.ON, Ablation.OFF}
     for ablation, parts in times.items():
-        runs = [one for one in played.runs if one.run.ablation is ablation]
-        turns = sum(episode.turns for one in runs for episode in one.episodes)
-        whole = sum(episode.seconds for one in runs for episode in one.episodes)
+        runs = [result for result in played.runs if result.run.ablation is ablation]
+        turns = sum(episode.turns for result in runs for episode in result.episodes)
+        whole = sum(episode.seconds for result in runs for episode in result.episodes)
         assert sum(parts.values()) == pytest.approx(1000 * whole / turns, rel=0.02)
         assert parts["interpreter"] > 0
 
 
-def test_large_and_small_figures_are_written_out():
+def test_number_format():
     metrics = {metric.name: metric for metric in METRICS}
     assert [metrics["tokens"].shown(value) for value in (47860.0, -1234.5, 261.74, 0.0123)] == [
         "47,860",
@@ -150,21 +150,21 @@ def test_large_and_small_figures_are_written_out():
     assert metrics["failed"].shown(-0.0004) == "0.0 %"
 
 
-def test_every_metric_stands_in_table_page_and_json(played):
-    table, page, told = tables(played), report(played, {}), json.loads(as_json_text(played))
+def test_every_metric_is_in_table_page_and_json(played):
+    table, page, document = tables(played), report(played, {}), json.loads(as_json_text(played))
     [story] = played.stories
     known = [metric for metric in METRICS if (Ablation.ON, metric.name) in story.means]
     assert {metric.group for metric in known} >= {Group.PLAY, Group.SHOWN, Group.COST}
     for metric in known:
         assert f"| {metric.label} |" in table
         assert f"<th>{metric.label}</th>" in page
-        assert metric.name in told["stories"][0]["means"]["on"]
+        assert metric.name in document["stories"][0]["means"]["on"]
     for group in {metric.group for metric in known}:
         assert f"| **{group}** |" in table
         assert group.value in page
 
 
-def test_pairs_are_compared_by_seed(played):
+def test_runs_are_paired_by_seed(played):
     [story] = played.stories
     means = story.means
     assert means[Ablation.ON, "repeated"].count == 2
@@ -192,7 +192,7 @@ def test_identical_games_count_once(tmp_path):
     assert "<td>2 of 3 runs</td><td>1 of 2 runs</td>" in report(results, {})
 
 
-def test_the_seed_varies_the_game_of_the_rules_player(tmp_path):
+def test_seed_changes_the_game_of_the_rules_player(tmp_path):
     runs = [a_run(tmp_path, "learning-1x30", seed=seed) for seed in (1, 2, 3)]
     for run in runs:
         run.play()
@@ -200,31 +200,31 @@ def test_the_seed_varies_the_game_of_the_rules_player(tmp_path):
     assert story.samples == {Ablation.ON: Sample(3, 3)}
 
 
-def test_several_stories_are_also_summed_up_together(tmp_path):
+def test_several_stories_have_a_summary(tmp_path):
     run = a_run(tmp_path, "learning-2x25")
     run.play()
     other = a_run(tmp_path, "learning-2x25", game=compiled(names()[0]))
     other.play()
     results = results_of([RunOutcome(run), RunOutcome(other)])
-    one, two, together = results.stories
+    first, second, together = results.stories
     assert (together.title, together.sha256, together.scores) == ("All stories", "", {})
-    expected = (one.means[Ablation.ON, "failed"].mean + two.means[Ablation.ON, "failed"].mean) / 2
+    expected = (first.means[Ablation.ON, "failed"].mean + second.means[Ablation.ON, "failed"].mean) / 2
     assert together.means[Ablation.ON, "failed"].mean == pytest.approx(expected)
     assert (Ablation.ON, "last_score") not in together.means
     assert "## All stories" in tables(results)
     captions = [caption for caption, _ in plots(results)]
-    for story in (one, two):
+    for story in (first, second):
         assert f"{story.title}: final score by episode" in captions
 
 
-def test_what_counts_comes_first(tmp_path):
+def test_headline_metric_comes_first(tmp_path):
     protocol = EvaluationProtocol("a-test", "A test", 1, 5, (1,), "best")
     run = a_run(tmp_path, protocol)
     run.play()
     assert tables(results_of([RunOutcome(run)])).splitlines()[6].startswith("| highest score, share of the maximum |")
 
 
-def test_no_cell_of_the_table_ends_it(played):
+def test_table_cells_are_escaped(played):
     rows = [line for line in tables(played).splitlines() if line.startswith("|")]
     bars = [len(re.findall(r"(?<!\\)\|", row)) for row in rows]
     assert set(bars) <= {3, 4, 5, 6}
@@ -241,28 +241,28 @@ class Tags(HTMLParser):
         self.found.append((tag, dict(attributes)))
 
 
-def test_a_hostile_name_stays_text_in_the_report(played, tmp_path):
-    pages = {one.run.workdir(1): one.run.workdir(1).with_suffix(".html") for one in played.runs}
+def test_hostile_name_stays_text_in_the_report(played, tmp_path):
+    pages = {item.run.workdir(1): item.run.workdir(1).with_suffix(".html") for item in played.runs}
     page = report(played, pages)
     tags = Tags()
     tags.feed(page)
     assert {tag for tag, _ in tags.found} & {"script", "b", "iframe"} == set()
     images = [attributes for tag, attributes in tags.found if tag == "img"]
     assert len(images) == 4
-    assert all(one["src"].startswith("data:image/svg+xml;base64,") and "onerror" not in one for one in images)
+    assert all(item["src"].startswith("data:image/svg+xml;base64,") and "onerror" not in item for item in images)
     links = [attributes["href"] for tag, attributes in tags.found if tag == "a"]
     assert len(links) == 8
     assert all(re.fullmatch(r"runs/[a-z0-9-]+/(on|off)/seed-[12]/episodes\.html#[12]:\d+", link) for link in links)
     assert played.runs[0].run.story.sha256 in page
 
 
-def test_a_run_without_a_page_has_no_link(played):
+def test_run_without_a_page_has_no_link(played):
     tags = Tags()
     tags.feed(report(played, {}))
     assert [tag for tag, _ in tags.found if tag == "a"] == []
 
 
-def test_the_pictures_are_the_same_for_the_same_results(played):
+def test_plots_are_svg_with_captions(played):
     captions = [caption for caption, _ in plots(played)]
     assert [caption.rpartition(": ")[2] for caption in captions] == [
         "final score by episode",
@@ -273,21 +273,21 @@ def test_the_pictures_are_the_same_for_the_same_results(played):
     assert all(picture.startswith(b"<?xml") for _, picture in plots(played))
 
 
-def test_a_spreadsheet_calculates_no_name(played):
+def test_csv_contains_no_formulas(played):
     rows = list(csv.DictReader(io.StringIO(as_csv(played).decode())))
     assert len(rows) == 8
     assert {row["story"] for row in rows} == {f"'{HOSTILE}"}
     assert [(row["ablation"], row["seed"], row["episode"]) for row in rows[:2]] == [("on", "1", "1"), ("on", "1", "2")]
 
 
-def test_the_json_has_every_run_with_its_figures(played):
-    told = json.loads(as_json_text(played))
-    assert [(run["ablation"], run["seed"], len(run["episodes"])) for run in told["runs"]] == [
+def test_json_contains_all_runs_and_metrics(played):
+    document = json.loads(as_json_text(played))
+    assert [(run["ablation"], run["seed"], len(run["episodes"])) for run in document["runs"]] == [
         ("on", 1, 2),
         ("off", 1, 2),
         ("on", 2, 2),
         ("off", 2, 2),
     ]
-    assert told["runs"][0]["metrics"].keys() == {metric.name for metric in METRICS}
-    assert told["failures"][0]["reason"] == "a `|` <b>reason</b>"
-    assert told["stories"][0]["differences"]["off"]["repeated"]["mean"] < 0
+    assert document["runs"][0]["metrics"].keys() == {metric.name for metric in METRICS}
+    assert document["failures"][0]["reason"] == "a `|` <b>reason</b>"
+    assert document["stories"][0]["differences"]["off"]["repeated"]["mean"] < 0

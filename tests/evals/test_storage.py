@@ -1,4 +1,4 @@
-"""Results in any store that fsspec knows."""
+"""Tests of storing results in any store that fsspec supports."""
 
 import pytest
 
@@ -15,17 +15,17 @@ def a_folder(root):
 
 
 @pytest.mark.parametrize("scheme", ["memory", "file"])
-def test_what_was_stored_comes_back_elsewhere(tmp_path, scheme):
+def test_stored_results_can_be_fetched(tmp_path, scheme):
     url = f"memory://{tmp_path.name}" if scheme == "memory" else f"file://{tmp_path}/kept"
     root = a_folder(tmp_path / "here")
     ResultStore(url).keep(root, root)
     elsewhere = tmp_path / "elsewhere"
     ResultStore(url).fetch(elsewhere)
-    found = {str(path.relative_to(elsewhere)): path.read_text() for path in elsewhere.rglob("*") if path.is_file()}
-    assert found == {"report.md": "all well\n", "runs/one/log.jsonl": "{}\n"}
+    fetched = {str(path.relative_to(elsewhere)): path.read_text() for path in elsewhere.rglob("*") if path.is_file()}
+    assert fetched == {"report.md": "all well\n", "runs/one/log.jsonl": "{}\n"}
 
 
-def test_only_what_an_evaluation_stores_is_brought(tmp_path):
+def test_only_evaluation_files_are_fetched(tmp_path):
     kept, here = tmp_path / "kept", tmp_path / "here"
     a_folder(kept / "evaluation")
     for url in (f"file://{kept}", f"file://{kept}/evaluation/report.md"):
@@ -33,7 +33,7 @@ def test_only_what_an_evaluation_stores_is_brought(tmp_path):
     assert not here.exists()
 
 
-def test_only_what_has_changed_is_stored_again_and_what_is_here_stays(tmp_path):
+def test_only_changed_files_are_stored_again(tmp_path):
     root = a_folder(tmp_path / "here")
     store = ResultStore(f"file://{tmp_path}/kept")
     store.keep(root, root)
@@ -49,17 +49,17 @@ def test_only_what_has_changed_is_stored_again_and_what_is_here_stays(tmp_path):
     assert (root / "report.md").read_text() == "better\n"
 
 
-def test_no_secret_of_a_url_is_told(tmp_path):
+def test_secrets_of_a_url_are_not_shown(tmp_path):
     url = "sftp://mary:hunter2@host/folder?token=abc"
     assert shown_url(url) == "sftp://…@host/folder?…"
-    with pytest.raises(ConfigurationError) as told:
+    with pytest.raises(ConfigurationError) as error:
         ResultStore("nosuch://mary:hunter2@host/folder?token=abc")
-    assert "nosuch" in str(told.value)
-    assert "hunter2" not in str(told.value)
-    assert "abc" not in str(told.value)
+    assert "nosuch" in str(error.value)
+    assert "hunter2" not in str(error.value)
+    assert "abc" not in str(error.value)
 
 
-def test_a_store_that_can_not_be_written_is_named(tmp_path):
+def test_unwritable_store_is_an_error(tmp_path):
     (tmp_path / "kept").write_text("a file, not a folder")
     root = a_folder(tmp_path / "here")
     with pytest.raises(FileError, match="kept can't be written: "):
@@ -69,5 +69,5 @@ def test_a_store_that_can_not_be_written_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("given", "expected"), [("s3://a/b", True), ("memory://x", True), ("a/b", False), ("C:/x", False)]
 )
-def test_a_url_is_told_from_a_folder(given, expected):
+def test_url_is_distinguished_from_a_folder(given, expected):
     assert is_url(given) is expected

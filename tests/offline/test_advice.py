@@ -1,4 +1,4 @@
-"""What the rules take from a text as worth a try."""
+"""Tests of commands that a text suggests."""
 
 import pytest
 
@@ -30,9 +30,9 @@ def bedroom():
         ("", ()),
     ],
 )
-def test_what_a_text_suggests_is_a_command_that_the_story_accepts(bedroom, text, advice):
+def test_suggested_commands_are_accepted_by_the_story(bedroom, text, advice):
     assert advice_in(text, bedroom.language, bedroom.scene()) == advice
 
 
-def test_without_a_grammar_nothing_is_taken_for_a_command(bedroom):
+def test_nothing_is_suggested_without_a_grammar(bedroom):
     assert advice_in("You should get out of bed first.", None, bedroom.scene()) == ()

@@ -1,4 +1,4 @@
-"""What the rules player does before it explores: fight, make light, make room in its hands, leave what is stuck."""
+"""Tests of what the rules player does before it explores: fights, hands, light, vehicles and victory."""
 
 from collections import Counter
 from dataclasses import replace
@@ -33,7 +33,7 @@ def after(action: str, *, score: int = 10, aboard: bool = False) -> Episode:
     return an_episode(notes=EpisodeNotes(last=LastTurn(CAVE.num, action, score, aboard)))
 
 
-def chosen(behavior: behaviors.Behavior, context: PlayerContext, episode: Episode | None = None) -> str | None:
+def action_of(behavior: behaviors.Behavior, context: PlayerContext, episode: Episode | None = None) -> str | None:
     decision = behavior(a_turn(context, episode or an_episode(), scene=SCENE))
     return decision and decision.action
 
@@ -46,99 +46,99 @@ def observed(episode: Episode, context: PlayerContext) -> EpisodeNotes:
 # Fights
 
 
-def test_whoever_attacks_is_fought_with_a_weapon():
-    assert chosen(behaviors.fight, CONTEXT) == STRIKE
+def test_attacker_is_fought_with_a_weapon():
+    assert action_of(behaviors.fight, CONTEXT) == STRIKE
 
 
 @pytest.mark.parametrize("response", ["An ogre sits here, knitting.", "Blood drips from the roof."])
-def test_whoever_does_no_harm_is_left_alone(response):
-    assert chosen(behaviors.fight, replace(CONTEXT, response=response)) is None
+def test_harmless_creature_is_left_alone(response):
+    assert action_of(behaviors.fight, replace(CONTEXT, response=response)) is None
 
 
-def test_a_fight_goes_on_until_nobody_stands_there():
-    assert chosen(behaviors.fight, replace(CONTEXT, response="It grins."), after(STRIKE)) == STRIKE
+def test_fight_continues_until_the_enemy_is_gone():
+    assert action_of(behaviors.fight, replace(CONTEXT, response="It grins."), after(STRIKE)) == STRIKE
     gone = replace(CONTEXT, observation=replace(NOW, visible=()), response="It runs.")
-    assert chosen(behaviors.fight, gone, after(STRIKE)) is None
+    assert action_of(behaviors.fight, gone, after(STRIKE)) is None
 
 
-def test_who_was_hostile_here_is_fought_on_after_a_turn_without_blows():
+def test_hostile_creature_is_fought_after_a_quiet_turn():
     episode = an_episode()
-    assert chosen(behaviors.fight, CONTEXT, episode) == STRIKE
+    assert action_of(behaviors.fight, CONTEXT, episode) == STRIKE
     episode.notes.last = LastTurn(CAVE.num, "wait", 10, False)
-    assert chosen(behaviors.fight, replace(CONTEXT, response="It grins."), episode) == STRIKE
+    assert action_of(behaviors.fight, replace(CONTEXT, response="It grins."), episode) == STRIKE
 
 
-def test_a_useless_weapon_is_not_tried_again():
+def test_failed_weapon_is_not_tried_again():
     context = replace(CONTEXT, failed_here=(STRIKE,))
-    assert chosen(behaviors.fight, context) == "attack ugly ogre with club"
+    assert action_of(behaviors.fight, context) == "attack ugly ogre with club"
 
 
 def blows(record: CommandRecord) -> int:
     """Return the number of blows with the sword before the player stops, if none has an effect."""
     episode = an_episode(experience=Experience(record=record))
-    while chosen(behaviors.fight, CONTEXT, episode) == STRIKE:
+    while action_of(behaviors.fight, CONTEXT, episode) == STRIKE:
         episode.notes.last = LastTurn(CAVE.num, STRIKE, 10, False)
         observed(episode, replace(CONTEXT, response="It staggers."))
     return episode.notes.record.tries[STRIKE]
 
 
-def test_the_number_of_blows_depends_on_the_record_of_earlier_fights():
+def test_number_of_blows_depends_on_earlier_fights():
     lost, won = (CommandRecord(tries=Counter({STRIKE: 10}), successes=Counter({STRIKE: times})) for times in (0, 2))
     assert blows(lost) < blows(CommandRecord()) < blows(won)
 
 
-def test_a_blow_with_an_effect_counts_as_a_success():
+def test_blow_with_an_effect_counts_as_success():
     episode = after(STRIKE)
     observed(episode, replace(CONTEXT, changed=(OGRE,)))
     assert episode.notes.record.successes == {STRIKE: 1}
 
 
 @pytest.mark.parametrize(("killed_at", "expected"), [(2, None), (CAVE.num, STRIKE)])
-def test_who_killed_elsewhere_roams_about_and_is_not_fought(killed_at, expected):
+def test_creature_that_killed_elsewhere_is_not_attacked(killed_at, expected):
     episode = an_episode()
     episode.graph.add_move(Move(killed_at, STRIKE, killed_at, MoveKind.DIED))
-    assert chosen(behaviors.fight, QUIET, episode) == expected
+    assert action_of(behaviors.fight, QUIET, episode) == expected
 
 
-def test_a_weapon_that_lies_here_is_taken_up_by_whoever_has_none():
+def test_weapon_is_taken_if_none_is_held():
     lies = Observation(CAVE, (STONE,), (STONE,), (OGRE, Item(6, "sword", 1)), score=10, moves=3)
     wielded = replace(lies, visible=(OGRE, Item(6, "sword", 5)))
     sights = [replace(CONTEXT, observation=now) for now in (lies, wielded, replace(lies, inventory=(CLUB,)))]
-    assert [chosen(behaviors.take_weapon, context) for context in sights] == ["take sword", None, None]
+    assert [action_of(behaviors.take_weapon, context) for context in sights] == ["take sword", None, None]
 
 
 # Hands
 
 
-def test_what_is_good_for_nothing_makes_room_for_something_else():
+def test_useless_thing_is_dropped_for_another():
     heavy = replace(CONTEXT, response="Your load is too heavy.")
     episode = after("take ring")
     assert observed(episode, heavy).wanted == "take ring"
-    assert chosen(behaviors.make_room, heavy, episode) == "drop round stone"
+    assert action_of(behaviors.make_room, heavy, episode) == "drop round stone"
     episode = after("take ring")
     observed(episode, heavy).valued.add("round stone")
-    assert chosen(behaviors.make_room, heavy, episode) is None
+    assert action_of(behaviors.make_room, heavy, episode) is None
 
 
-def test_a_tool_is_left_behind_only_where_a_way_is_too_narrow_for_it():
+def test_tool_is_dropped_only_for_a_narrow_exit():
     armed = replace(LADEN, observation=replace(NOW, inventory=(SWORD, CLUB)))
     for action, context, dropped in (("up", LADEN, "drop round stone"), ("up", armed, "drop sword")):
         episode = after(action)
         observed(episode, context)
-        assert chosen(behaviors.make_room, context, episode) == dropped
+        assert action_of(behaviors.make_room, context, episode) == dropped
     episode = after("take ring")
     observed(episode, armed)
-    assert chosen(behaviors.make_room, armed, episode) is None
+    assert action_of(behaviors.make_room, armed, episode) is None
 
 
-def test_of_several_things_that_were_worth_points_one_is_left_behind_for_a_narrow_way():
+def test_one_of_several_valuable_things_is_dropped_for_a_narrow_exit():
     dropped = []
     for held in ((STONE, SWORD), (STONE,)):
         context = replace(LADEN, observation=replace(NOW, inventory=held))
         episode = after("climb chimney")
         episode.notes.valued, episode.notes.walking = {"round stone", "sword"}, (CAVE.num, "climb chimney")
         observed(episode, context)
-        dropped.append(chosen(behaviors.make_room, context, episode))
+        dropped.append(action_of(behaviors.make_room, context, episode))
     assert dropped == ["drop sword", None]
 
 
@@ -151,17 +151,17 @@ def test_of_several_things_that_were_worth_points_one_is_left_behind_for_a_narro
         ("put ring on big table", 10, (), {"take_back": "ring"}),
     ],
 )
-def test_points_tell_what_a_thing_is_worth_and_where_it_belongs(action, score, held, expected):
+def test_points_show_value_and_destination_of_a_thing(action, score, held, expected):
     episode = after(action, score=score)
     notes = observed(episode, replace(CONTEXT, observation=replace(NOW, inventory=held)))
     assert {name: getattr(notes, name) for name in expected} == expected
-    assert chosen(behaviors.take_back, CONTEXT, episode) == ("take ring" if "take_back" in expected else None)
+    assert action_of(behaviors.take_back, CONTEXT, episode) == ("take ring" if "take_back" in expected else None)
 
 
 # Light and vehicles
 
 
-def test_what_was_switched_on_gives_light_while_it_is_held():
+def test_lit_thing_gives_light_while_held():
     notes = observed(after("turn on lamp"), replace(CONTEXT, changed=(Item(9, "lamp", 4),)))
     notes.held = ("lamp",)
     assert notes.lit
@@ -169,24 +169,24 @@ def test_what_was_switched_on_gives_light_while_it_is_held():
     assert not notes.lit
 
 
-def test_a_vehicle_that_does_not_go_there_is_left():
+def test_vehicle_is_left_where_it_cannot_go():
     boat = replace(CONTEXT, observation=replace(NOW, vehicle=Location(30, "boat")))
-    assert chosen(behaviors.leave_vehicle, boat, after("north", aboard=True)) == "out"
-    assert chosen(behaviors.leave_vehicle, boat, after("out", aboard=True)) is None
-    assert chosen(behaviors.leave_vehicle, CONTEXT, after("north", aboard=True)) is None
+    assert action_of(behaviors.leave_vehicle, boat, after("north", aboard=True)) == "out"
+    assert action_of(behaviors.leave_vehicle, boat, after("out", aboard=True)) is None
+    assert action_of(behaviors.leave_vehicle, CONTEXT, after("north", aboard=True)) is None
 
 
 @pytest.mark.parametrize("text", ["It is pitch black.", "It's too dark to see!", "It is now very dark in here."])
-def test_storytellers_say_when_it_is_dark(text):
+def test_darkness_is_recognized(text):
     assert is_dark(text)
 
 
 @pytest.mark.parametrize("text", ["A staircase descends into darkness.", "You are in a dark and damp cellar."])
-def test_what_only_looks_dark_from_here_is_not(text):
+def test_mention_of_darkness_is_not_darkness(text):
     assert not is_dark(text)
 
 
-def test_the_usual_words_of_loads_and_fights_are_known():
+def test_load_and_fight_phrases_are_recognized():
     assert is_laden("You're carrying too many things already.")
     assert not is_laden("Taken.")
     assert is_hostile("The guard attacks!")
@@ -196,14 +196,14 @@ def test_the_usual_words_of_loads_and_fights_are_known():
 # Victory
 
 
-def test_a_known_victory_waits_as_long_as_points_are_missing_and_turns_are_left():
+def test_victory_is_postponed_while_points_are_missing():
     known = Experience(steps=(ScoringStep(CAVE.num, "go home", 4, wins=True),))
     for most, turn, expected in ((100, 4, None), (100, 50, "go home"), (14, 4, "go home"), (None, 4, "go home")):
         context = replace(QUIET, max_score=most, turn=turn)
-        assert chosen(behaviors.follow_plan, context, an_episode(experience=known)) == expected
+        assert action_of(behaviors.follow_plan, context, an_episode(experience=known)) == expected
 
 
 @pytest.mark.parametrize(("deadline", "expected"), [(40, None), (4, "go home")])
-def test_a_known_victory_is_not_postponed_past_a_deadline(deadline, expected):
+def test_victory_is_not_postponed_past_a_deadline(deadline, expected):
     known = Experience(steps=(ScoringStep(CAVE.num, "go home", 4, wins=True),), deadline=deadline)
-    assert chosen(behaviors.follow_plan, replace(QUIET, max_score=100), an_episode(experience=known)) == expected
+    assert action_of(behaviors.follow_plan, replace(QUIET, max_score=100), an_episode(experience=known)) == expected

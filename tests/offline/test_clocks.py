@@ -1,4 +1,4 @@
-"""Needs, waiting and chance: the rules player in small stories with clocks."""
+"""Tests of the rules player in small stories with clocks and random exits."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def played(inform: str, folder: Path, source: str, *, episodes: int, turns: int,
     return folder / "run"
 
 
-def test_food_is_eaten_before_the_move_of_an_earlier_death_from_hunger(inform, tmp_path):
+def test_food_is_eaten_before_a_known_death_from_hunger(inform, tmp_path):
     run = played(inform, tmp_path, _HUNGER, episodes=3, turns=40)
     lengths = [len(turns_of(run, episode)) for episode in (1, 2, 3)]
     assert lengths == [26, 40, 40]
@@ -58,7 +58,7 @@ Include "Grammar";
 """
 
 
-def test_a_random_exit_is_walked_again_for_its_other_places(inform, tmp_path):
+def test_random_exit_is_walked_again_for_its_other_destinations(inform, tmp_path):
     run = played(inform, tmp_path, _ROUNDABOUT, episodes=1, turns=20, seed=8)
     seen = {turn.after.location_name for turn in turns_of(run)}
     assert seen == {"Hall", "Cellar", "Attic", "Vault"}
@@ -78,7 +78,7 @@ Include "Grammar";
 """
 
 
-def test_the_player_waits_where_something_changes_by_itself(inform, tmp_path):
+def test_player_waits_where_something_changes_by_itself(inform, tmp_path):
     run = played(inform, tmp_path, _FERRY, episodes=2, turns=30)
     waits = [turn.turn for turn in turns_of(run) if turn.transition.action == "wait"]
     assert 0 < len(waits) < 5

@@ -1,4 +1,4 @@
-"""What earlier episodes tell: what scored, what brought nothing, and what nobody has tried yet."""
+"""Tests of what the rules player learns from earlier episodes, its own grammar tries and dangers."""
 
 import json
 from dataclasses import replace
@@ -51,15 +51,15 @@ def experience_of(*trails: Trail) -> Experience:
     return gathered.experience()
 
 
-def test_what_brought_nothing_is_counted_by_place_and_action_once_an_episode():
-    found = experience_of(FIRST, replace(SECOND, steps=(*SECOND.steps, *SECOND.steps)))
-    assert found.barren == {(1, "rub lamp"): 2, (1, "north"): 1, (1, "push wall"): 1}
-    assert found.barren_at(1)["rub lamp"] == 2
-    assert [step.action for step in found.steps if step.gain] == ["take gem", "put gem in case"]
-    assert found.holders == {1: {"in case"}}
+def test_failed_actions_are_counted_once_per_episode():
+    experience = experience_of(FIRST, replace(SECOND, steps=(*SECOND.steps, *SECOND.steps)))
+    assert experience.barren == {(1, "rub lamp"): 2, (1, "north"): 1, (1, "push wall"): 1}
+    assert experience.barren_at(1)["rub lamp"] == 2
+    assert [step.action for step in experience.steps if step.gain] == ["take gem", "put gem in case"]
+    assert experience.holders == {1: {"in case"}}
 
 
-def test_the_latest_episode_that_tells_says_what_is_left():
+def test_untried_actions_come_from_the_latest_episode():
     third = replace(SECOND, episode=3, left={2: [], 4: ["blink", "NO SUCH KIND"]})
     assert experience_of(SECOND, FIRST).left == {2: Candidate(Tier.HANDLE, "dig")}
     assert experience_of(SECOND, third).left == {2: None, 4: None}
@@ -72,16 +72,17 @@ def a_map() -> MapGraph:
     return walk(graph, "1 north 2", "2 south 1")
 
 
-def test_what_is_untried_elsewhere_comes_before_what_brought_nothing_here():
+def test_untried_action_elsewhere_is_preferred_to_repeating_failures():
     barren = {(1, f"{verb} brass lamp"): 2 for verb in ("take", "open")}
     known = Experience(barren=barren, left={1: None, 2: Candidate(Tier.GATHER, "take spade")})
-    fresh, told = (OfflineExplorer(a_map(), experience=lambda one=one: one) for one in (Experience(), known))
+    fresh = OfflineExplorer(a_map(), experience=Experience)
+    experienced = OfflineExplorer(a_map(), experience=lambda: known)
     assert fresh.get_action_with_reasoning(CONTEXT).action == "take brass lamp"
-    decision = told.get_action_with_reasoning(CONTEXT)
+    decision = experienced.get_action_with_reasoning(CONTEXT)
     assert (decision.action, "take spade" in decision.reasoning) == ("north", True)
 
 
-def test_what_is_left_is_told_by_place_and_not_for_what_is_carried_about():
+def test_untried_actions_exclude_carried_things():
     explorer = OfflineExplorer(a_map(), experience=lambda: Experience(left={2: Candidate(Tier.GATHER, "take spade")}))
     explorer.get_action_with_reasoning(CONTEXT)
     carried = replace(NOW, inventory=(LAMP,), carried=(LAMP,), visible=())
@@ -91,7 +92,7 @@ def test_what_is_left_is_told_by_place_and_not_for_what_is_carried_about():
     assert "lamp" not in left[1][0]
 
 
-def test_what_failed_in_this_very_state_is_given_up_though_a_memory_led_here():
+def test_failed_action_is_given_up_even_if_a_memory_recommends_it():
     notes = EpisodeNotes(target=(1, "up"))
     place = PlaceNotes(remembered={"up": ActionOutcome.LEADS})
     turn = a_turn(replace(CONTEXT, failed_here=("up",)), an_episode(graph=a_map(), notes=notes, places={1: place}))
@@ -146,9 +147,9 @@ LANGUAGE = Language(
 )
 
 
-def test_every_other_verb_is_tried_once_for_all_its_synonyms():
-    tried = [each.command for each in commands(LANGUAGE, ["rope"], ["knife"], {}, ["xyzzy"])]
-    assert tried == ["rub rope", "rub knife", "cut rope using knife", "pray", "wave knife", "say xyzzy"]
+def test_one_verb_per_grammar_line_is_tried():
+    tries = [each.command for each in commands(LANGUAGE, ["rope"], ["knife"], {}, ["xyzzy"])]
+    assert tries == ["rub rope", "rub knife", "cut rope using knife", "pray", "wave knife", "say xyzzy"]
 
 
 BURNS, FLAME = 11, 12
@@ -159,15 +160,15 @@ BURNING = replace(
 THINGS = {"paper": frozenset({BURNS}), "stone": frozenset[int]()}
 
 
-def test_the_grammar_tells_what_is_meant_for_what():
+def test_grammar_attributes_rank_fitting_things():
     torch = {"torch": frozenset({FLAME, 3})}
-    # Of what nothing is known, everything may be meant.
-    tried = [each.command for each in commands(BURNING, [*THINGS, "smoke"], ["torch", "spoon"], THINGS | torch)]
+    # A thing with unknown attributes may fit.
+    tries = [each.command for each in commands(BURNING, [*THINGS, "smoke"], ["torch", "spoon"], THINGS | torch)]
     fitting = ["burn paper using torch", "burn smoke using torch", "burn paper using spoon", "burn smoke using spoon"]
-    assert sorted(tried) == sorted(fitting)
+    assert sorted(tries) == sorted(fitting)
 
 
-def test_a_verb_that_has_only_failed_is_less_promising_and_a_refused_command_is_not_tried_again():
+def test_verb_with_failures_becomes_less_likely():
     fresh, record = CommandRecord(), CommandRecord(refused={"wave knife"})
     for name in ("rope", "table", "wall"):
         record.count(analyzed(f"rub {name}", LANGUAGE), 0.0)
@@ -178,7 +179,7 @@ def test_a_verb_that_has_only_failed_is_less_promising_and_a_refused_command_is_
     assert chance(analyzed("wave knife", LANGUAGE), 0.1, fresh, record) == 0
 
 
-def test_what_brought_nothing_at_other_places_comes_later_here():
+def test_action_that_failed_elsewhere_comes_later():
     known = Experience(barren={(place, "pull lever"): 1 for place in (4, 5, 6)} | {(4, "south"): 1})
     assert known.barren_places == {"pull lever": 3}
     notes = PlaceNotes(barren_places=known.barren_places)
@@ -186,7 +187,7 @@ def test_what_brought_nothing_at_other_places_comes_later_here():
     assert [action for _, action in notes.left] == ["climb rope", "pull lever"]
 
 
-def test_commands_of_the_grammar_are_spread_over_the_places():
+def test_grammar_tries_are_spread_over_places():
     notes = PlaceNotes()
     notes.offer(Candidate(Tier.GRAMMAR, verb) for verb in ("pray", "sing", "sneeze"))
     first = notes.left[0][0]
@@ -195,7 +196,7 @@ def test_commands_of_the_grammar_are_spread_over_the_places():
     assert notes.left == [(first + 2, "sneeze")]
 
 
-def test_what_an_answer_names_is_tried_by_what_it_is_if_it_is_here_alone():
+def test_named_things_are_tried_by_their_attributes():
     words = frozenset({"take", "open", "read", "examine", "lid", "crack", "sky"})
     looks = (GrammarLine((NOUN,), 8),)
     verbs = {"take": LANGUAGE.verbs["take"], "open": (GrammarLine((NOUN,), 9),), "read": looks, "examine": looks}
@@ -212,14 +213,14 @@ def test_what_an_answer_names_is_tried_by_what_it_is_if_it_is_here_alone():
         "examine crack": Tier.INSPECT,
         "open crack": Tier.HANDLE,
     }
-    # The parser takes no time to refuse what it can't find.
+    # A command that the parser refuses takes no time.
     episode.notes.last = LastTurn(HALL.num, "open crack", 0, aboard=False, moves=0)
     refused = replace(context, response="You can't see any such thing.", failed_here=("open crack",))
     observe_result(a_turn(refused, episode, scene=scene, language=language))
     assert list(episode.place(HALL.num).mentioned) == ["lid"]
 
 
-def test_what_a_memory_made_the_player_come_for_is_tried_first_even_if_it_seems_impossible():
+def test_remembered_action_is_tried_first_at_its_place():
     dug = Memory("SUCCESS", "dig: works", 1, "1", 0, "A hole.", "permanent", action="dig")
     stuck = [Memory("FAILURE", way, 1, "1", 0, "A wall.", "permanent", action=way) for way in DIRECTIONS]
     senses = SimpleNamespace(language=LANGUAGE, scene=lambda: None)
@@ -236,13 +237,13 @@ def test_what_a_memory_made_the_player_come_for_is_tried_first_even_if_it_seems_
 # Dangers
 
 
-def test_an_exit_that_killed_is_shut_unless_it_was_walked_too():
+def test_deadly_exit_is_closed_unless_it_was_also_walked():
     graph = a_map()
     for way in ("north", "west"):
         graph.add_move(Move(1, way, 1, MoveKind.DIED))
     shut = closed(graph, {}, EpisodeNotes(), ScoringPlan(), lambda room: PlaceNotes())
     assert shut == {(1, "west")}
-    # It is what is beyond that is feared, unless somebody died only once.
+    # The room beyond is dangerous only after a second death.
     assert dangerous_rooms(graph, ScoringPlan()) == set()
     graph.add_move(Move(1, "north", 1, MoveKind.DIED))
     assert dangerous_rooms(graph, ScoringPlan()) == {2}
@@ -263,7 +264,7 @@ def test_an_exit_that_killed_is_shut_unless_it_was_walked_too():
         ({"category": "NOTE"}, False),
     ],
 )
-def test_a_place_or_creature_that_has_killed_is_avoided_until_it_was_escaped_three_times(changes, avoided):
+def test_deadly_place_is_avoided_until_escaped_three_times(changes, avoided):
     danger = Memory("DANGER", "wolf: kills you", 1, "1", 0, "It bites.", "permanent", outcome="died")
     notes = PlaceNotes()
     notes.learn([danger])
@@ -272,16 +273,16 @@ def test_a_place_or_creature_that_has_killed_is_avoided_until_it_was_escaped_thr
     assert (2 in shut) is avoided
 
 
-@pytest.mark.parametrize("said", ["The trap door is closed.", "You can't, since the trap door is in the way."])
-def test_what_has_opened_something_is_known_by_what_the_game_calls_closed(said):
+@pytest.mark.parametrize("response", ["The trap door is closed.", "You can't, since the trap door is in the way."])
+def test_remembered_opener_matches_what_is_closed(response):
     opening = Memory("SUCCESS", "Door", 1, "1", 0, "x", "permanent", action="open trap door", outcome="changed")
     notes = PlaceNotes()
     notes.learn([opening])
-    assert list(notes.openers(said)) == ["open trap door"]
+    assert list(notes.openers(response)) == ["open trap door"]
     assert list(notes.openers("The gate is closed.")) == []
 
 
-def test_reopened_actions_are_noted_in_a_fixed_order():
+def test_reopened_actions_have_a_fixed_order():
     tried = [f"{verb} oak door" for verb in ("push", "pull", "turn", "open", "kick", "climb", "read", "burn", "wave")]
     place = PlaceNotes(in_vain=set(tried), done=set(tried))
     place.reopen(["door"])

@@ -1,4 +1,4 @@
-"""What the rules read in a text, made up and in both walkthroughs."""
+"""Tests of what the rules extract from texts, and from both walkthroughs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -42,11 +42,11 @@ def read(response: str, **certain) -> Extraction:
         ("", {"action": "look"}, False),
     ],
 )
-def test_what_describes_a_room(response, certain, describes):
+def test_room_descriptions_are_recognized(response, certain, describes):
     assert read(response, **certain).is_room_description is describes
 
 
-def test_ways_are_read_only_in_a_description_and_not_in_the_place_s_name():
+def test_exits_are_read_from_descriptions_only():
     there = Location(3, "North of House")
     text = "North of House\nA path leads east. The windows are boarded."
     assert RuleExtractor().extract(GameText(text, there, "north", arrived=True)).exits == ("east",)
@@ -65,19 +65,15 @@ def test_ways_are_read_only_in_a_description_and_not_in_the_place_s_name():
         ("hit clock", "It goes on ticking.", ()),
     ],
 )
-def test_a_fight_needs_a_blow_and_somebody_who_is_still_there(action, response, enemies):
+def test_combat_requires_a_blow_and_a_living_enemy(action, response, enemies):
     alive = () if "dies" in response else ("angry ogre",)
     extraction = read(response, action=action, things=("clock", *alive), creatures=alive)
     assert (extraction.enemies, extraction.combat) == (enemies, bool(enemies))
 
 
-def test_whether_a_thing_lives_is_not_guessed_from_its_being_hit():
-    assert read("It goes on ticking.", action="hit clock", things=("clock",)).combat is False
-
-
 @dataclass
 class Account:
-    """Turns whose text was or was not flagged, held against what `look` prints at the same moment."""
+    """Counts of extractions, compared with what `look` prints at the same moment."""
 
     right: int = 0
     missed: list[int] = field(default_factory=list)
@@ -112,13 +108,13 @@ def account_of(story: Path, commands: Iterable[str], seed: int) -> Account:
                 extraction = rules.extract(text_of_turn(step, described=described.get(place.num, "")))
             if extraction.is_room_description:
                 described[place.num] = step.response
-            account.add(turn, step, extraction, _is_described(game, step), seen)
+            account.add(turn, step, extraction, is_described(game, step), seen)
             seen.add(place.num)
     return account
 
 
-def _is_described(game: JerichoInterface, step: Transition) -> bool:
-    """Whether the text holds what `look` says first of the place at this moment."""
+def is_described(game: JerichoInterface, step: Transition) -> bool:
+    """Return whether the text contains the first sentence of what `look` prints at this moment."""
     if step.finished or step.after.dark:
         return False
     moment = game.save_state()
@@ -130,7 +126,7 @@ def _is_described(game: JerichoInterface, step: Transition) -> bool:
 
 
 @pytest.mark.slow
-def test_the_bundled_story_is_read_without_a_mistake(bundled_story):
+def test_bundled_story_is_read_without_mistakes(bundled_story):
     account = account_of(bundled_story, get_bundled_walkthrough(), BUNDLED_SEED)
     assert (account.missed, account.wrong, account.in_combat) == ([], [], [])
     assert account.right > 60
@@ -139,13 +135,13 @@ def test_the_bundled_story_is_read_without_a_mistake(bundled_story):
 
 
 @pytest.mark.slow
-def test_zork_is_read_without_a_mistake(zork1):
+def test_zork_is_read_without_mistakes(zork1):
     account = account_of(zork1, get_zork1_walkthrough(), ZORK1_SEED)
     assert account.missed == []
-    # It does describe the place, which echoes whatever is typed there, `look` too.
+    # A real description. This room echoes every command, including `look`.
     assert account.wrong == [94]
     assert account.right > 80
-    # A transport that prints no description.
+    # An arrival without a description.
     assert [turn for turn, flagged in account.first_arrivals if not flagged] == [186]
     assert all(account.looks)
     assert account.in_combat == [261, 262, 263]

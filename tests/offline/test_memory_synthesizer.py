@@ -1,4 +1,4 @@
-"""What the rules make of a turn: from the ground truth alone, and only what is worth a line."""
+"""Tests of the memories that rules make from the facts of a turn."""
 
 from dataclasses import replace
 
@@ -34,7 +34,7 @@ ANSWER = "All is well in here."
 OPENED = replace(TRUTH, changed=(AttributeChange(8, "oak door", "open", True),))
 
 
-def taught(action: str, response: str, truth: ZMachineContext = TRUTH, **more):
+def synthesize(action: str, response: str, truth: ZMachineContext = TRUTH, **more):
     return RuleSynthesizer().synthesize(SynthesisRequest(1, "Hall", action, response, truth, **more))
 
 
@@ -88,8 +88,8 @@ def taught(action: str, response: str, truth: ZMachineContext = TRUTH, **more):
         ),
     ],
 )
-def test_ground_truth_decides_what_a_turn_teaches(truth, category, title, text):
-    answer = taught("rub statue", f"[One remark.] {ANSWER}", truth)
+def test_facts_decide_category_and_title(truth, category, title, text):
+    answer = synthesize("rub statue", f"[One remark.] {ANSWER}", truth)
     assert (answer.category, answer.memory_title, answer.memory_text, answer.persistence, answer.action) == (
         category,
         f"rub statue: {title}",
@@ -107,22 +107,22 @@ def test_ground_truth_decides_what_a_turn_teaches(truth, category, title, text):
         ("wait", replace(TRUTH, score_delta=2), "wait: +2 points", "+2 points."),
     ],
 )
-def test_a_short_answer_of_the_game_gives_way_to_the_facts(action, truth, title, text):
-    answer = taught(action, "Done.", truth)
+def test_short_response_is_replaced_by_facts(action, truth, title, text):
+    answer = synthesize(action, "Done.", truth)
     assert (answer.memory_title, answer.memory_text) == (title, text)
 
 
-def test_a_way_that_scores_says_where_it_leads():
+def test_scoring_exit_says_where_it_leads():
     walked = replace(TRUTH, score_delta=5, location_changed=True, location_after=2, destination_name="The Yard")
-    answer = taught("north", f"The Yard\n{ANSWER}", walked)
+    answer = synthesize("north", f"The Yard\n{ANSWER}", walked)
     assert (answer.memory_title, answer.memory_text) == ("north: +5 points", "Leads to The Yard.")
 
 
-def lost(cause: LossCause | None, kind: LossKind = LossKind.DEATH, **fields):
-    """What the rules make of a loss on the command "wait"."""
+def synthesize_loss(cause: LossCause | None, kind: LossKind = LossKind.DEATH, **fields):
+    """Return what the rules make of a loss on the command "wait"."""
     loss = Loss(kind, cause, "Something bites you.", **fields)
     truth = replace(TRUTH, died=kind is LossKind.DEATH, loss=loss)
-    return taught("wait", "Time passes. Something bites you.", truth)
+    return synthesize("wait", "Time passes. Something bites you.", truth)
 
 
 @pytest.mark.parametrize(
@@ -162,26 +162,26 @@ def lost(cause: LossCause | None, kind: LossKind = LossKind.DEATH, **fields):
         ),
     ],
 )
-def test_a_loss_is_one_danger_of_its_cause_with_the_sentence_that_tells_of_it(cause, fields, title, text, action):
-    answer = lost(cause, **fields)
+def test_loss_becomes_a_danger_with_its_cause(cause, fields, title, text, action):
+    answer = synthesize_loss(cause, **fields)
     assert (answer.memory_title, answer.memory_text, answer.action) == (title, text, action)
     assert (answer.category, answer.persistence) == ("DANGER", "permanent")
 
 
-def test_a_death_in_the_dark_claims_that_it_is_dark_by_the_state_and_not_by_words():
+def test_death_in_the_dark_needs_darkness_in_the_state():
     dark = Claim(Relation.DARK)
     truth = replace(TRUTH, died=True, loss=Loss(LossKind.DEATH, LossCause.ACTION, "It bites."))
-    answer = taught("north", "It is pitch black. It bites.", replace(truth, state=(dark,)))
+    answer = synthesize("north", "It is pitch black. It bites.", replace(truth, state=(dark,)))
     assert (answer.memory_title, answer.claims) == ("north: kills you in the dark", (dark,))
-    answer = taught("north", "It is pitch black. It bites.", truth)
+    answer = synthesize("north", "It is pitch black. It bites.", truth)
     assert (answer.memory_title, answer.claims) == ("north: kills you", ())
 
 
-def test_a_known_outcome_keeps_its_title_and_text_whoever_worded_it():
+def test_known_outcome_keeps_its_title_and_text():
     known = Memory("SUCCESS", "The door", 1, "1", 0, "It creaks.", "permanent", action="Open door", outcome="changed")
-    again = taught("open door", ANSWER, OPENED, memories=(known,))
+    again = synthesize("open door", ANSWER, OPENED, memories=(known,))
     assert (again.memory_title, again.memory_text) == ("The door", "It creaks.")
-    scored = taught("open door", ANSWER, replace(OPENED, score_delta=5), memories=(known,))
+    scored = synthesize("open door", ANSWER, replace(OPENED, score_delta=5), memories=(known,))
     assert scored.memory_title == "open door: +5 points"
 
 
@@ -206,22 +206,22 @@ def test_a_known_outcome_keeps_its_title_and_text_whoever_worded_it():
         "much text",
     ],
 )
-def test_what_is_counted_elsewhere_or_not_the_action_s_doing_is_no_memory(truth):
-    assert taught("north", "You can't go that way.", truth).should_remember is False
+def test_turns_without_a_lesson_are_not_remembered(truth):
+    assert synthesize("north", "You can't go that way.", truth).should_remember is False
 
 
-def test_a_way_that_led_nowhere_before_is_told_with_what_is_open_now():
+def test_reopened_exit_lists_what_is_open():
     state = (Claim(Relation.OPEN, 12, "trap door"), Claim(Relation.CARRIED, 7, "bag"), Claim(Relation.OPEN, 7, "bag"))
     walked = replace(TRUTH, location_changed=True, location_after=2, destination_name="Cellar", state=state)
-    answer = taught("down", "Cellar", replace(walked, failed_before=True))
+    answer = synthesize("down", "Cellar", replace(walked, failed_before=True))
     nowhere = "Was blocked on an earlier try"
     assert answer.memory_title == "down → Cellar"
     assert answer.memory_text == f"{nowhere}, and worked with the trap door open."
     assert answer.claims == (Claim(Relation.LEADS, None, "down", 2, "Cellar"),)
     unlocked = (*state, Claim(Relation.OPEN, 8, "gate"), Claim(Relation.UNLOCKED, 8, "gate"))
-    answer = taught("down", "Cellar", replace(walked, failed_before=True, state=unlocked))
+    answer = synthesize("down", "Cellar", replace(walked, failed_before=True, state=unlocked))
     assert answer.memory_text == f"{nowhere}, and worked with the trap door open and the gate open and unlocked."
-    answer = taught("down", "Cellar", replace(walked, failed_before=True, state=()))
+    answer = synthesize("down", "Cellar", replace(walked, failed_before=True, state=()))
     assert answer.memory_text == f"{nowhere}."
 
 
@@ -233,13 +233,13 @@ def test_a_way_that_led_nowhere_before_is_told_with_what_is_open_now():
         ("", replace(TRUTH, things=(LAMP, DOOR))),
     ],
 )
-def test_where_things_are_is_left_to_the_ledger(action, truth):
-    assert taught(action, "Done.", truth, arrival=not action).should_remember is False
+def test_positions_of_things_are_left_to_the_ledger(action, truth):
+    assert synthesize(action, "Done.", truth, arrival=not action).should_remember is False
 
 
-def test_a_dark_place_says_so_unless_the_game_state_denies_it():
-    dark = taught("", "It is pitch black.", TRUTH, arrival=True)
-    lit = taught("", "Most of the time it is dark here.", replace(TRUTH, all_in_sight=True), arrival=True)
+def test_dark_place_is_remembered_unless_the_state_denies_it():
+    dark = synthesize("", "It is pitch black.", TRUTH, arrival=True)
+    lit = synthesize("", "Most of the time it is dark here.", replace(TRUTH, all_in_sight=True), arrival=True)
     assert not lit.should_remember
     assert (dark.memory_text, dark.claims) == ("You can't see anything here without a light.", (Claim(Relation.DARK),))
 
@@ -255,7 +255,7 @@ def test_a_dark_place_says_so_unless_the_game_state_denies_it():
         ("One.", -5, ""),
     ],
 )
-def test_texts_are_cut_after_a_sentence(text, limit, kept):
+def test_text_is_shortened_after_a_sentence(text, limit, kept):
     assert whole_sentences(text, limit) == kept
 
 
@@ -270,8 +270,8 @@ LETTER = "My dear nephew,\nthe lamp stands in the cellar. Turn it on before dusk
         ("read lamp", "word " * 1000, TRUTH, 7, ("word " * 400)[:1999].rstrip() + "…"),
     ],
 )
-def test_what_a_text_says_is_kept_whole_at_what_it_stands_on(action, response, truth, subject, text):
-    answer = taught(action, response, truth)
+def test_text_is_remembered_with_its_source(action, response, truth, subject, text):
+    answer = synthesize(action, response, truth)
     assert (answer.kind, answer.place, answer.memory_title, answer.memory_text) == ("text", subject, action, text)
 
 
@@ -285,31 +285,31 @@ def test_what_a_text_says_is_kept_whole_at_what_it_stands_on(action, response, t
     ],
     ids=["by another name", "with something of the moment", "another text", "edited by a person"],
 )
-def test_a_text_is_kept_once(action, shown, edited, title, text, replaced):
+def test_text_is_remembered_once(action, shown, edited, title, text, replaced):
     known = Memory("DISCOVERY", "read lamp", 1, "1", 0, LETTER, "permanent", kind="text", edited_by_person=edited)
-    answer = taught(action, shown, elsewhere=(LocatedMemory(Thing(7), "brass lamp", known),))
-    told = answer.memory_title, answer.memory_text, answer.supersedes_memory_titles
-    assert told == (title, text, replaced) if title else not answer.should_remember
+    answer = synthesize(action, shown, elsewhere=(LocatedMemory(Thing(7), "brass lamp", known),))
+    result = answer.memory_title, answer.memory_text, answer.supersedes_memory_titles
+    assert result == (title, text, replaced) if title else not answer.should_remember
 
 
-def test_what_a_text_says_each_time_replaces_what_it_said_once():
+def test_changing_parts_of_a_text_are_removed():
     once = Memory("DISCOVERY", "read lamp", 1, "1", 0, f"{LETTER}\n\nA dog barks.", "permanent", kind="text")
-    answer = taught("read lamp", f"{LETTER}\n\nThe wind howls.", elsewhere=(LocatedMemory(Thing(7), "lamp", once),))
+    answer = synthesize("read lamp", f"{LETTER}\n\nThe wind howls.", elsewhere=(LocatedMemory(Thing(7), "lamp", once),))
     assert (answer.memory_text, answer.supersedes_memory_titles) == (LETTER, {"read lamp"})
 
 
 @pytest.mark.parametrize(("action", "response"), [("read lamp", "You can't read a lamp."), ("rub lamp", LETTER)])
-def test_a_short_reply_or_another_verb_shows_no_text(action, response):
-    assert taught(action, response).should_remember is False
+def test_short_reply_or_other_verb_is_not_a_text(action, response):
+    assert synthesize(action, response).should_remember is False
 
 
-def test_what_an_action_without_a_source_changed_is_told_with_its_answer_once():
-    answer = taught("say sesame", LETTER, OPENED)
+def test_effect_of_a_command_without_source_includes_its_response():
+    answer = synthesize("say sesame", LETTER, OPENED)
     assert (answer.memory_title, answer.also) == ("say sesame: opens the oak door", ())
     assert "the lamp stands in the cellar" in answer.memory_text
 
 
-def test_a_text_that_scores_is_kept_beside_the_points():
-    answer = taught("read lamp", LETTER, replace(TRUTH, score_delta=2))
+def test_scoring_text_is_remembered_beside_the_points():
+    answer = synthesize("read lamp", LETTER, replace(TRUTH, score_delta=2))
     assert (answer.memory_title, [also.kind for also in answer.also]) == ("read lamp: +2 points", ["text"])
     assert answer.memory_text == "Shows a text that is remembered separately."

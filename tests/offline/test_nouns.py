@@ -1,4 +1,4 @@
-"""Names by a story's own dictionary: in the bundled story and in Zork I."""
+"""Tests of names and mentions, by a story's own dictionary."""
 
 import pytest
 
@@ -16,7 +16,9 @@ def play():
         game = JerichoInterface(story, seed=1)
         games.append(game)
         game.reset()
-        return game, game.act(commands[-1]) if [game.act(command) for command in commands[:-1]] or commands else None
+        for command in commands:
+            step = game.act(command)
+        return game, step
 
     yield started
     for game in games:
@@ -27,13 +29,13 @@ def nouns_of(game: JerichoInterface) -> Nouns:
     return Nouns(game.language.words, game.language)
 
 
-def test_a_name_is_made_of_words_that_mean_the_thing(play, zork1):
+def test_name_consists_of_words_that_mean_the_thing(play, zork1):
     game, step = play(zork1, "north", "north", "up")
     named = {item.name: nouns_of(game).name(item) for item in step.after.visible}
     assert named == {"bird's nest": "nest", "jewel-encrusted egg": "encrusted egg"}
 
 
-def test_a_refusal_names_what_is_carried_by_its_last_word_or_by_one_of_its_own(play, bundled_story):
+def test_refusal_names_a_carried_thing(play, bundled_story):
     game, step = play(bundled_story, "north", "west", "north", "take bottle")
     named = [
         list(nouns_of(game).named_in(text, step.after.carried)) for text in ("A bottle might do.", "A flask!", "Glass.")
@@ -41,14 +43,14 @@ def test_a_refusal_names_what_is_carried_by_its_last_word_or_by_one_of_its_own(p
     assert named == [["glass bottle"], ["glass bottle"], []]
 
 
-def test_what_a_text_mentions_beside_the_things_in_sight(play, zork1):
+def test_mentions_exclude_directions(play, zork1):
     game, step = play(zork1, "north", "east")
     mentioned = list(nouns_of(game).mentioned(step.response, game.scene(), step.after.visible))
     assert "window" in mentioned
     assert "north" not in mentioned
 
 
-def test_what_is_here_can_be_named_in_a_story_whose_attributes_are_not_understood(play):
+def test_things_have_names_in_a_story_with_unknown_attributes(play):
     game, step = play(own_stories.compiled("sealed"), "look")
     scene = game.scene()
     assert step.after.visible
@@ -57,7 +59,7 @@ def test_what_is_here_can_be_named_in_a_story_whose_attributes_are_not_understoo
 
 
 @pytest.mark.slow
-def test_every_name_in_sight_is_one_that_the_bundled_storys_parser_takes(play, bundled_story):
+def test_names_in_sight_are_accepted_by_the_parser(play, bundled_story):
     game, step = play(bundled_story, "north", "north", "east")
     for item in step.after.visible:
         name = nouns_of(game).name(item)
@@ -65,7 +67,7 @@ def test_every_name_in_sight_is_one_that_the_bundled_storys_parser_takes(play, b
         assert "can't see" not in game.act(f"examine {name}").response
 
 
-def test_the_of_within_a_name_describes_nothing():
+def test_of_in_a_name_is_not_an_adjective():
     words = frozenset({"set", "of", "keys"})
     language = Language(9, words, {}, {word: frozenset({40}) for word in words})
     assert Nouns(words, language).name(Item(40, "set of keys")) == "keys"

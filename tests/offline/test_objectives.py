@@ -1,4 +1,4 @@
-"""Objectives without a model: by rules that know no game."""
+"""Tests of objectives found by rules."""
 
 from dataclasses import replace
 
@@ -19,13 +19,13 @@ def situation(*turns, **changed) -> Situation:
 
 
 def texts(finder: RuleObjectiveFinder, seen: Situation) -> list[str]:
-    found = finder.discover(seen)
-    assert found.reached == ()
-    assert {one.scope for one in found.proposals} <= {Scope.WORLD}
-    return [one.text for one in found.proposals]
+    discovery = finder.discover(seen)
+    assert discovery.reached == ()
+    assert {proposal.scope for proposal in discovery.proposals} <= {Scope.WORLD}
+    return [proposal.text for proposal in discovery.proposals]
 
 
-def test_ways_that_nobody_tried_the_nearest_first():
+def test_untried_exits_nearest_first():
     seen = situation(untried={2: ("up",), 1: ("north", "south"), 3: ("west",)})
     assert texts(RuleObjectiveFinder(), seen) == [
         "Try up from Cellar",
@@ -42,17 +42,17 @@ def test_ways_that_nobody_tried_the_nearest_first():
         ({"settled": (wanted("Light", kind="holds", thing=10),)}, ["Take oak chest"]),
     ],
 )
-def test_things_that_were_seen_and_not_taken(seen, found):
+def test_seen_things_that_were_not_taken(seen, found):
     assert texts(RuleObjectiveFinder(), situation(turn(14), **seen)) == found
 
 
-def test_what_can_not_be_taken_is_no_objective():
+def test_fixed_things_are_no_objective():
     attributes = {CHEST.num: {"takeable": False, "openable": True, "open": False}, LAMP.num: {"takeable": True}}
     finder = RuleObjectiveFinder(attributes_of=lambda thing: attributes[thing])
     assert texts(finder, situation(turn(14))) == ["Take brass lamp", "Open oak chest"]
 
 
-def test_what_was_refused():
+def test_refused_actions():
     seen = situation(turn(13, "take the lamp"), turn(14, "open chest"), turn(15, "unlock chest"))
     assert texts(RuleObjectiveFinder(), seen) == ["Take oak chest", "Open oak chest"]
 
@@ -61,14 +61,14 @@ def scored(action: str, episode: int) -> Memory:
     return Memory("SUCCESS", f"{action}: +5 points", episode, "4", 5, "Done.", "permanent", action=action)
 
 
-def test_where_earlier_episodes_scored_and_this_one_has_not():
+def test_scores_of_earlier_episodes():
     kept = {1: [scored("take lamp", 1)], 2: [scored("dig", 2)]}
     finder = RuleObjectiveFinder(lambda place: kept.get(place, ()))
     assert texts(finder, situation()) == ["Score at Hall again with “take lamp”"]
     assert texts(finder, situation(scored={1})) == []
 
 
-def test_thinning_out_leaves_points_before_things_before_ways_and_nothing_stale():
+def test_refining_keeps_points_before_things_before_exits():
     way = wanted("Try north", kind="way_tried", place=1, way="north")
     stale = replace(wanted("Take the chest", kind="holds", thing=11), status=ObjectiveStatus.STALE)
     take = wanted("Take the lamp", kind="holds", thing=10)
@@ -78,6 +78,6 @@ def test_thinning_out_leaves_points_before_things_before_ways_and_nothing_stale(
     assert RuleObjectiveFinder().refine(seen, 9) == [points.key, take.key, way.key]
 
 
-def test_a_command_that_never_reached_the_game_shows_nothing():
+def test_refused_command_yields_no_objective():
     seen = situation(turn(15, "look", before=at(CELLAR), after=at(HALL), refused="Not now."))
     assert texts(RuleObjectiveFinder(), seen) == []

@@ -1,4 +1,4 @@
-"""The players and rememberers without a model: game-independent rules, and honest about it."""
+"""Tests of the explorer and the walkthrough player."""
 
 from dataclasses import replace
 
@@ -34,13 +34,13 @@ def request(action: str, response: str, truth: ZMachineContext = TRUTH, **more) 
 
 
 @given(st.text(), st.integers(20, 300))
-def test_shortening_keeps_the_beginning_and_the_limit(text, limit):
+def test_shortened_text_keeps_its_beginning_within_the_limit(text, limit):
     short = shortened(text, limit)
     assert len(short) <= limit
     assert " ".join(text.split()).startswith(short.removesuffix("…"))
 
 
-def test_the_noun_is_one_that_the_parser_knows():
+def test_noun_consists_of_words_that_the_parser_knows():
     assert Nouns(frozenset({"lamp"})).name(LAMP) == "lamp"
     assert Nouns(frozenset({"brass", "lamp"})).name(LAMP) == "brass lamp"
     assert Nouns(frozenset({"kitche", "window"})).name(Item(8, "kitchen window")) == "kitchen window"
@@ -48,14 +48,14 @@ def test_the_noun_is_one_that_the_parser_knows():
     assert Nouns().name(LAMP) == "brass lamp"
 
 
-def test_exits_that_the_text_names_come_before_those_it_does_not():
+def test_named_exits_come_before_others():
     explorer = OfflineExplorer(MapGraph())
     described = replace(CONTEXT, room_description=CONTEXT.response)
     tried = [explorer.get_action_with_reasoning(replace(described, turn=turn)).action for turn in range(1, 30)]
     assert tried.index("take brass lamp") < tried.index("north") < tried.index("west")
 
 
-def test_the_same_is_not_tried_twice_at_a_place():
+def test_actions_are_not_repeated_at_a_place():
     explorer = OfflineExplorer(MapGraph())
     tried = [explorer.get_action_with_reasoning(replace(CONTEXT, turn=turn)).action for turn in range(1, 30)]
     assert tried[0] == "take brass lamp"
@@ -63,7 +63,7 @@ def test_the_same_is_not_tried_twice_at_a_place():
     assert len(first) == len(set(first)), "only when nothing else is left, it starts over"
 
 
-def test_memory_keeps_it_from_what_fails_and_kills_and_sends_it_to_what_rewards():
+def test_memories_discourage_failures_and_encourage_rewards():
     memories = [
         remembered("take brass lamp", "FAILURE"),
         remembered("north", "DANGER"),
@@ -85,13 +85,13 @@ def test_memory_keeps_it_from_what_fails_and_kills_and_sends_it_to_what_rewards(
         ("The pear doesn't seem to fit the lock.", ("oak door",)),
     ],
 )
-def test_what_is_no_longer_locked_needs_no_other_key_until_the_next_episode(answer, left):
+def test_unlocked_thing_needs_no_key(answer, left):
     refused = {"open oak door": "It seems to be locked.", "unlock oak door with pear": answer}
     assert PlaceNotes(refusals=refused, done={"unlock oak door with pear"}).locked == left
     assert PlaceNotes(refusals=refused).locked == ("oak door",)
 
 
-def test_it_walks_to_where_something_is_left_to_try():
+def test_explorer_walks_to_untried_actions():
     graph = MapGraph()
     graph.add_room(2, "Yard")
     graph.add_move(Move(1, "north", 2))
@@ -105,13 +105,13 @@ def test_it_walks_to_where_something_is_left_to_try():
     assert "Yard" in decision.reasoning
 
 
-def test_an_exit_is_not_opened_again_by_what_has_no_effect_any_more():
+def test_opener_without_effect_is_not_used_again():
     graph = MapGraph()
     graph.add_move(Move(1, "down", 2))
     graph.tries.add_opening(1, "down", ["push rug", "pull cord"])
     explorer = OfflineExplorer(graph, lambda place: [remembered("dig", "SUCCESS", 5)] if place == 2 else [])
     bare = replace(CONTEXT, observation=replace(NOW, visible=()))
-    told = [
+    responses = [
         ("Hall", ()),
         ("The trap door is closed.", ("down",)),
         ("You can't move it any more.", ("down", "push rug")),
@@ -119,19 +119,19 @@ def test_an_exit_is_not_opened_again_by_what_has_no_effect_any_more():
     ]
     played = [
         explorer.get_action_with_reasoning(replace(bare, response=response, failed_here=failed, turn=turn)).action
-        for turn, (response, failed) in enumerate(told, start=1)
+        for turn, (response, failed) in enumerate(responses, start=1)
     ]
     assert played == ["down", "push rug", "down", "pull cord"]
 
 
-def test_a_new_episode_starts_from_memory_alone():
+def test_new_episode_starts_from_memory_alone():
     explorer = OfflineExplorer(MapGraph())
     first = explorer.get_action_with_reasoning(CONTEXT).action
     explorer.get_action_with_reasoning(replace(CONTEXT, turn=2))
     assert explorer.get_action_with_reasoning(CONTEXT).action == first
 
 
-def test_a_walkthrough_is_played_in_order_and_then_stops(tmp_path):
+def test_walkthrough_is_played_in_order_and_then_stops(tmp_path):
     file = tmp_path / "walkthrough.txt"
     file.write_text("# a comment\n\nnorth\n  open window \n", encoding="utf-8")
     player = WalkthroughPlayer.from_file(file)

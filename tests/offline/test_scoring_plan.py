@@ -1,4 +1,4 @@
-"""What has scored is done again, in an order whose conditions hold; what was in vain is not."""
+"""Tests of the scoring plan, which repeats what scored in earlier episodes."""
 
 import shutil
 from dataclasses import replace
@@ -35,13 +35,13 @@ def safe(step: ScoringStep) -> bool:
     return True
 
 
-def played_out(
+def carry_out(
     plan: ScoringPlan, *, place: int = 1, failing: tuple[str, ...] = (), held: tuple[str, ...] = ()
 ) -> list[str]:
-    """Every step is reached at once, and does what it did before unless it is failing."""
+    """Carry out a plan. Every step is reached at once and works as before, unless it is failing."""
     done = []
-    while len(done) < 30 and (found := plan.next(place, held, ROUTES, safe)):
-        step = found[0]
+    while len(done) < 30 and (next_step := plan.next(place, held, ROUTES, safe)):
+        step = next_step[0]
         place = step.place
         done.append(step.action)
         if step.action not in failing:
@@ -50,27 +50,27 @@ def played_out(
     return done
 
 
-def test_a_plan_holds_what_led_to_the_last_points():
+def test_plan_contains_what_led_to_the_last_points():
     steps = scoring_steps(a_trail(*TREASURE))
     assert actions(steps) == ["take brass key", "unlock chest with key", "take gold"]
     assert [step.needed for step in steps] == [True, False, True]
     assert steps[-1] == ScoringStep(2, "take gold", 10, yields=("gold",))
 
 
-def test_nothing_scored_is_no_plan():
+def test_no_plan_without_points():
     assert scoring_steps(a_trail("north > 2", "south > 1")) == ()
-    assert played_out(ScoringPlan()) == []
+    assert carry_out(ScoringPlan()) == []
 
 
-def test_what_is_not_needed_is_left_out_and_what_is_needed_comes_in_order():
-    assert played_out(ScoringPlan(scoring_steps(a_trail(*TREASURE)))) == [
+def test_unneeded_steps_are_left_out():
+    assert carry_out(ScoringPlan(scoring_steps(a_trail(*TREASURE)))) == [
         "take brass key",
         "unlock chest with key",
         "take gold",
     ]
 
 
-def test_a_step_whose_condition_does_not_hold_is_postponed():
+def test_step_with_unmet_condition_is_postponed():
     key = ScoringStep(2, "take key", 0, yields=("key",))
     chest = ScoringStep(1, "unlock chest with key", 7, held=("key",))
     plan = ScoringPlan([chest, key, ScoringStep(3, "take pearl", 5)])
@@ -80,17 +80,17 @@ def test_a_step_whose_condition_does_not_hold_is_postponed():
 
 
 @pytest.mark.parametrize("where", [{1: []}, {1: [], 2: ["north"]}])
-def test_what_can_not_be_reached_is_passed_over(where):
+def test_unreachable_step_is_skipped(where):
     plan = ScoringPlan([ScoringStep(3, "take pearl", 5), ScoringStep(2, "take gold", 5)])
     found = plan.next(1, (), where, safe)
     assert (found and found[0].action) == ("take gold" if 2 in where else None)
 
 
-def test_what_fails_is_tried_again_only_after_something_has_changed_and_not_for_ever():
+def test_failed_step_is_tried_again_only_after_a_change():
     plan = ScoringPlan(
         [ScoringStep(3, "push rug", 0, needed=False), ScoringStep(1, "down", 25), ScoringStep(2, "x", 1)]
     )
-    assert played_out(plan, failing=("down",)) == ["down", "x", "down", "push rug", "down"]
+    assert carry_out(plan, failing=("down",)) == ["down", "x", "down", "push rug", "down"]
 
 
 DARK = (Claim(Relation.DARK),)
@@ -112,7 +112,7 @@ DARK = (Claim(Relation.DARK),)
         ({"category": "SUCCESS", "score_change": 5}, ActionOutcome.SCORES),
     ],
 )
-def test_a_memory_is_read_by_its_fields_whoever_worded_it(fields, outcome):
+def test_outcome_is_read_from_the_fields_of_a_memory(fields, outcome):
     memory = Memory("NOTE", "In a model's own words", 1, "1", 0, "text", "permanent", action="Rub  LAMP")
     assert remembered_outcome(replace(memory, **fields)) == ("rub lamp", outcome)
 
@@ -128,7 +128,7 @@ def points(turns: list[TurnRecord]) -> dict[tuple[int | None, str], int]:
 
 
 def turn_reaching(score: int, turns: list[TurnRecord]) -> int:
-    """The first turn with at least this score; StopIteration where there is none."""
+    """Return the first turn with at least this score. Raises StopIteration if there is none."""
     return next(turn.turn for turn in turns if turn.after.score >= score)
 
 
@@ -150,7 +150,7 @@ def play(workdir, episodes: int, **options):
 
 
 @pytest.mark.slow
-def test_a_later_episode_scores_at_least_what_an_earlier_one_proved_and_sooner(seven_episodes):
+def test_later_episodes_reach_proven_scores_sooner(seven_episodes):
     earlier, *later = (turns_of(seven_episodes, episode) for episode in (1, 2, 3))
     for turns in later:
         proven = max(turn.after.score for turn in earlier)
@@ -160,21 +160,21 @@ def test_a_later_episode_scores_at_least_what_an_earlier_one_proved_and_sooner(s
 
 
 @pytest.mark.slow
-def test_before_all_proven_points_are_made_nothing_new_is_tried(seven_episodes):
+def test_proven_points_come_before_anything_new(seven_episodes):
     proven, second = points(turns_of(seven_episodes, 1)), turns_of(seven_episodes, 2)
     last = max(turn for step, turn in points(second).items() if step in proven)
     assert all("earlier episode" in turn.reasoning for turn in second[:last])
 
 
 @pytest.mark.slow
-def test_what_was_in_vain_in_an_earlier_episode_is_not_tried_again(seven_episodes):
+def test_failed_actions_are_not_repeated_in_later_episodes(seven_episodes):
     counts = list(count_failures(read_episode(seven_episodes, episode) for episode in (1, 2, 3)))
     assert sum(count.failed for count in counts) > 10
     assert all(count.repeated_share < 0.05 for count in counts)
 
 
 @pytest.mark.slow
-def test_no_episode_is_like_the_last_while_something_is_untried(seven_episodes):
+def test_episodes_differ_while_something_is_untried(seven_episodes):
     played = [[turn.action for turn in turns_of(seven_episodes, episode)] for episode in (1, 2, 3)]
     assert len(set(map(tuple, played))) == 3
     left = [event for event in read_episode(seven_episodes, 3) if isinstance(event, LeftToTry)]
@@ -183,7 +183,7 @@ def test_no_episode_is_like_the_last_while_something_is_untried(seven_episodes):
     assert set(left[0].places) >= {str(turn.before.location_id) for turn in turns_of(seven_episodes, 3)}
 
 
-def test_without_memory_every_episode_is_the_first(tmp_path):
+def test_episodes_without_memory_are_identical(tmp_path):
     with a_run(tmp_path, turns=15, remember=False) as run:
         for _ in range(2):
             run.play_episode()
@@ -192,7 +192,7 @@ def test_without_memory_every_episode_is_the_first(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_bundled_story_is_won_within_ten_episodes_and_not_without_memory(seven_episodes, tmp_path):
+def test_bundled_story_is_won_within_ten_episodes(seven_episodes, tmp_path):
     played = [turns_of(seven_episodes, episode) for episode in range(1, 8)]
     scores = [turns[-1].after.score for turns in played]
     assert scores == sorted(scores)
@@ -206,7 +206,7 @@ def end_of(workdir, episode: int) -> EpisodeEnded:
 
 
 @pytest.mark.slow
-def test_an_episode_that_was_cut_short_within_its_plan_goes_on_with_it(first_episode, seven_episodes, tmp_path):
+def test_interrupted_episode_resumes_its_plan(first_episode, seven_episodes, tmp_path):
     workdir = shutil.copytree(first_episode, tmp_path / "run")
     with a_run(workdir, turns=30, watchers=(CtrlC(5),)) as run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
@@ -217,10 +217,10 @@ def test_an_episode_that_was_cut_short_within_its_plan_goes_on_with_it(first_epi
 
 
 @pytest.mark.slow
-def test_what_a_person_has_vetoed_is_no_step_of_the_plan(first_episode, tmp_path):
+def test_vetoed_action_is_not_planned(first_episode, tmp_path):
     workdir = shutil.copytree(first_episode, tmp_path / "run")
     (place, action), _ = points(turns_of(workdir, 1)).popitem()
-    # The plan comes first.
+    # The planned actions come before everything else.
     with a_run(workdir, turns=60) as run:
         text = "SUCCESS", "No", 1, "1", 2, "Leave it.", "permanent"
         vetoed = Memory(*text, vetoed=True, action=action, outcome="changed")
