@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.command_line import ROOT, Started
-from tests.fixtures.kills import interrupt, interrupt_kept, interrupt_unheard, played
+from tests.fixtures.kills import interrupt, interrupt_in_del, interrupt_swallowed, played
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.runlog.episodes import last_end, read_episode
 
@@ -53,7 +53,7 @@ def test_signal_at_any_moment_ends_the_run_cleanly(tmp_path, number, after_s):
         assert json.loads(log.read_text("utf-8").splitlines()[-1])["event"] == "episode_ended"
 
 
-@pytest.mark.parametrize("how", [interrupt, interrupt_unheard, interrupt_kept])
+@pytest.mark.parametrize("how", [interrupt, interrupt_in_del, interrupt_swallowed])
 def test_swallowed_interrupt_still_stops_the_run(tmp_path, how):
     options = ("--episodes", "2", "--max-turns", "30", "--seed", "2")
     assert played(tmp_path, *options, kill_at=60, how=how).code == ExitCode.INTERRUPTED

@@ -28,7 +28,7 @@ def number_of(prompt: str, words: str) -> int | None:
 
 
 class Agent:
-    """Says one thing after another, whatever it is told."""
+    """Gives prepared answers in order, whatever the prompt."""
 
     def __init__(self, said: list[str]) -> None:
         self._said = iter(said)

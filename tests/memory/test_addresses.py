@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fixtures.writers import child, in_a_process, wait_for
+from tests.fixtures.writers import child, in_separate_process, wait_for
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.agent_memory import AgentMemory
@@ -142,4 +142,4 @@ def refuse_in_a_child() -> None:
 
 
 def test_a_child_is_told_that_a_memory_in_its_parent_is_not_its_own():
-    in_a_process(refuse_in_a_child)
+    in_separate_process(refuse_in_a_child)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import openai
 import pytest
 
-from tests.fixtures.dedup import Says
+from tests.fixtures.dedup import ConstantJudge
 from tests.fixtures.memory import memory
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import ConfigurationError, MemoryEditError
@@ -43,8 +43,10 @@ def test_an_episode_or_turn_of_another_type_is_not_used(tmp_path):
 
 
 def test_the_parts_are_those_that_were_handed_in(tmp_path):
-    manager = SimpleMemoryManager.open(tmp_path, ScriptedLLM([]), HashingEmbeddings(), judge=Says("same"))
-    assert manager.parts == Parts(True, HashingEmbeddings().model, "Says", "ModelSynthesizer", "in Memories.md.sqlite")
+    manager = SimpleMemoryManager.open(tmp_path, ScriptedLLM([]), HashingEmbeddings(), judge=ConstantJudge("same"))
+    assert manager.parts == Parts(
+        True, HashingEmbeddings().model, "ConstantJudge", "ModelSynthesizer", "in Memories.md.sqlite"
+    )
     assert not SimpleMemoryManager(path=tmp_path / "Memories.md").parts.words
     # The judge is asked about what vectors propose, so that without them nobody is.
     assert SimpleMemoryManager.open(tmp_path, ScriptedLLM([])).parts == Parts(True, "", "", "ModelSynthesizer")

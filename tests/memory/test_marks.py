@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.fixtures.dedup import Says
+from tests.fixtures.dedup import ConstantJudge
 from tests.fixtures.memory import Answers, memory, remember
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.editing import Edit
@@ -127,7 +127,7 @@ def test_a_judge_knows_it_in_other_words(home):
         manager.edit_memory(5, "Lever", Edit(vetoed=True))
     other = remember("Handle", text="The gate swings open once the lever is pulled down.")
     for relation, kept in (("same", 1), ("distinct", 2)):
-        judge = Says(relation)
+        judge = ConstantJudge(relation)
         with home.open(embeddings=HashingEmbeddings(), judge=judge, synthesizer=Answers(other)) as manager:
             manager.record_action_outcome(5, "Hall", relation, "Click.", {"score_delta": 1, "turn": 3})
             assert judge.asked

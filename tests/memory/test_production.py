@@ -20,7 +20,7 @@ from tests.fixtures.forks import FORKS
 from tests.fixtures.memory import WORKS, Play
 from tests.fixtures.memory import memory as a_memory
 from tests.fixtures.stores import empty_schema, postgres_server
-from tests.fixtures.writers import Scene, check, child, in_a_process, interrupted_at, wait_for
+from tests.fixtures.writers import Scene, check, child, in_separate_process, interrupted_at, wait_for
 from zorkgpt import AgentMemory
 from zorkgpt.errors import MemoryConflict
 from zorkgpt.files import AtomicFile
@@ -36,8 +36,8 @@ def scene(home, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_many_writers_lose_nothing(scene, mode):
-    in_a_process(mode, scene)
-    in_a_process(check, scene)
+    in_separate_process(mode, scene)
+    in_separate_process(check, scene)
 
 
 @pytest.mark.slow
@@ -45,12 +45,12 @@ def test_many_writers_lose_nothing(scene, mode):
 def test_writers_that_are_stopped_at_any_moment_leave_whole_memories(scene, mode):
     seed = random.randrange(100_000)
     print("seed:", seed)
-    in_a_process(mode, scene, seed)
-    in_a_process(check, scene, 200)
+    in_separate_process(mode, scene, seed)
+    in_separate_process(check, scene, 200)
 
 
 def test_an_interrupt_at_any_moment_leaves_the_lock_of_a_file_free(tmp_path):
-    in_a_process(interrupt_each_locking, str(tmp_path / "file"))
+    in_separate_process(interrupt_each_locking, str(tmp_path / "file"))
 
 
 def interrupt_each_locking(path: str) -> None:
@@ -71,7 +71,7 @@ def interrupt_each_locking(path: str) -> None:
 
 def test_an_interrupt_at_any_moment_of_a_change_leaves_file_and_journal_alike(tmp_path):
     # In a process of its own: a lock of a library can stay locked if the interrupt comes while it is being taken.
-    in_a_process(interrupt_at_each_moment, str(tmp_path / "Memories.md"))
+    in_separate_process(interrupt_at_each_moment, str(tmp_path / "Memories.md"))
 
 
 def interrupt_at_each_moment(path: str) -> None:
@@ -116,7 +116,7 @@ def test_a_postgres_that_stops_and_crashes_during_writes_loses_nothing(tmp_path,
         for process in processes:
             process.join(30)
         assert [process.exitcode for process in processes] == [0, 0, 0]
-        in_a_process(check, scene, 6)
+        in_separate_process(check, scene, 6)
 
 
 @pytest.mark.slow
@@ -142,7 +142,7 @@ def test_a_server_that_is_killed_and_started_anew_loses_nothing(scene):
         for client in clients:
             client.join(60)
     assert len(scene.acknowledged()) == 16
-    in_a_process(check, scene, 2)
+    in_separate_process(check, scene, 2)
 
 
 def wait_for_notes(scene, count):
@@ -158,8 +158,8 @@ def wait_for_notes(scene, count):
 @pytest.mark.slow
 @pytest.mark.parametrize("home", ["sqlite"], indirect=True)
 def test_a_fork_while_a_model_is_loaded_leaves_the_child_a_memory_that_works(scene):
-    in_a_process(writers.loading, scene)
-    in_a_process(check, scene)
+    in_separate_process(writers.loading, scene)
+    in_separate_process(check, scene)
 
 
 def test_an_error_of_another_process_arrives_whole():
@@ -178,6 +178,6 @@ def count_once(address):
 
 
 def test_what_waits_to_be_counted_is_counted_by_the_parent_alone(home):
-    in_a_process(count_once, home.address)
+    in_separate_process(count_once, home.address)
     with home.open() as memory:
         assert (memory.get("Lever").memory.tried, memory.get("Lever").memory.worked) == (1, 1)

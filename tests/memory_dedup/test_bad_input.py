@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from tests.fixtures.dedup import Says, fact, lines
+from tests.fixtures.dedup import ConstantJudge, fact, lines
 from zorkgpt.embeddings.choose import FirstThatWorks
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import EmbeddingError, LLMError
@@ -106,7 +106,7 @@ def test_the_model_is_loaded_before_the_words_ask_for_it(tmp_path):
 
 @pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 cut", "half"])
 def test_vectors_in_a_damaged_journal_are_computed_again(tmp_path, damage):
-    with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings(), judge=Says("distinct")) as manager:
+    with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings(), judge=ConstantJudge("distinct")) as manager:
         manager.add_memory(1, "Gate", fact(GATE))
         manager.add_memory(1, "Gate", fact(MORE))
     cache = tmp_path / "Memories.md.sqlite"
@@ -120,7 +120,7 @@ def test_vectors_in_a_damaged_journal_are_computed_again(tmp_path, damage):
 @pytest.mark.slow
 @pytest.mark.parametrize("text", ["a", "門は開いている。", "🗝️🚪", "word " * 20_000, "\ud800", "\x00"])
 def test_any_text_is_kept_and_known_again(tmp_path, text):
-    with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings(), judge=Says("distinct")) as manager:
+    with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings(), judge=ConstantJudge("distinct")) as manager:
         manager.add_memory(1, "Gate", fact(GATE))
         assert manager.add_memory(1, "Gate", fact(text))
         assert manager.add_memory(1, "Gate", fact(text, turns="48"))
@@ -129,7 +129,7 @@ def test_any_text_is_kept_and_known_again(tmp_path, text):
 
 @pytest.mark.parametrize("failure", [LLMError("down"), RuntimeError("boom")])
 def test_a_judge_that_fails_loses_nothing_and_is_reported_once(tmp_path, failure, caplog):
-    with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings(), judge=Says(failure)) as manager:
+    with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings(), judge=ConstantJudge(failure)) as manager:
         manager.add_memory(1, "Gate", fact("Pull the lever to open the iron gate."))
         manager.add_memory(1, "Gate", fact("To open the iron gate, use the lever."))
         manager.add_memory(1, "Gate", fact("With the lever one opens the gate of iron."))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from tests.fixtures.dedup import Says, fact, lines
+from tests.fixtures.dedup import ConstantJudge, fact, lines
 from zorkgpt.cli.memory_changes import app
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.dedup.consolidation import merge, undo, undoable
@@ -118,7 +118,7 @@ def test_the_judge_is_asked_about_what_is_unsure(tmp_path):
     with SimpleMemoryManager(path=tmp_path / "Memories.md") as manager:
         manager.add_memory(1, "Gate", fact(PULL))
         manager.add_memory(1, "Gate", fact(USE, turns="30"))
-    with opened(tmp_path, Says("same")) as manager:
+    with opened(tmp_path, ConstantJudge("same")) as manager:
         assert [merge.comparison.by for merge in manager.consolidate()] == ["model"]
 
 

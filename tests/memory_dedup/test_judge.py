@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.fixtures.dedup import Says, fact
+from tests.fixtures.dedup import ConstantJudge, fact
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import InvalidAnswer
 from zorkgpt.llm.scripted import ScriptedLLM
@@ -43,7 +43,7 @@ def test_an_answer_that_cannot_be_read_is_an_error():
 
 
 def test_what_the_judge_would_not_be_shown_in_full_is_not_put_to_it(tmp_path):
-    judge = Says("same")
+    judge = ConstantJudge("same")
     manager = SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings(), judge=judge)
     middle = "The lever opens the gate to the yard and the yard leads to the well. " * 10
     for deed in ("Whoever pulls the bolt wakes the dog.", "Somebody who turns the crank is heard by the miller."):

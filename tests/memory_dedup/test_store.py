@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.fixtures.dedup import Says, fact, lines
+from tests.fixtures.dedup import ConstantJudge, fact, lines
 from tests.fixtures.memory import Answers, remember
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.answers import MemorySynthesisResponse
@@ -147,7 +147,7 @@ def test_all_memories_of_the_place_are_compared_not_only_the_nearest(open_):
 
 
 def test_the_judge_is_asked_once_about_all_that_is_unsure_and_may_merge(open_):
-    judge = Says("same")
+    judge = ConstantJudge("same")
     with open_(judge) as manager:
         manager.add_memory(1, "Gate", fact("Pull the lever to open the iron gate."))
         manager.add_memory(1, "Gate", fact("To open the iron gate, use the lever.", turns="30"))
@@ -159,7 +159,7 @@ def test_the_judge_is_asked_once_about_all_that_is_unsure_and_may_merge(open_):
     ]
 
 
-@pytest.mark.parametrize("judge", [None, Says("distinct"), Says(RuntimeError("no answer"))])
+@pytest.mark.parametrize("judge", [None, ConstantJudge("distinct"), ConstantJudge(RuntimeError("no answer"))])
 def test_without_a_yes_both_are_kept(open_, judge):
     with open_(judge) as manager:
         manager.add_memory(1, "Gate", fact("Pull the lever to open the iron gate."))
@@ -218,7 +218,7 @@ def test_without_a_judge_only_what_the_words_do_not_leave_open_gets_a_vector(ope
 
 @pytest.mark.parametrize("home", ["file"], indirect=True)
 def test_the_vectors_are_beside_the_file_and_those_of_what_is_believed(open_, tmp_path):
-    with open_(judge=Says("distinct")) as manager:
+    with open_(judge=ConstantJudge("distinct")) as manager:
         manager.add_memory(1, "Gate", fact(GATE))
         manager.add_memory(1, "Gate", fact("The bell rings at noon."))
         manager.invalidate_memory(1, "…", "It does not")
@@ -232,7 +232,7 @@ def test_the_vectors_are_beside_the_file_and_those_of_what_is_believed(open_, tm
 
 @pytest.mark.parametrize("home", ["file"], indirect=True)
 def test_without_a_cache_no_vectors_are_kept_beside_the_file(open_, tmp_path):
-    with open_(judge=Says("distinct"), config=SimpleNamespace(cache_embeddings=False)) as manager:
+    with open_(judge=ConstantJudge("distinct"), config=SimpleNamespace(cache_embeddings=False)) as manager:
         manager.add_memory(1, "Gate", fact(GATE))
         manager.add_memory(1, "Gate", fact("The bell rings at noon."))
         assert GATE in manager.embedding_cache

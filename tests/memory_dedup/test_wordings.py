@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.fixtures.dedup import Says, fact, lines
+from tests.fixtures.dedup import ConstantJudge, fact, lines
 from zorkgpt.memory.manager import SimpleMemoryManager
 
 FIRST, SECOND, THIRD, OTHER = "The gate is ajar.", "The gate stands open a bit.", "There is a crack.", "A bell rings."
@@ -36,7 +36,7 @@ def added(manager, *texts):
 
 
 def test_what_is_near_a_merged_wording_is_put_to_the_judge(tmp_path):
-    judge = Says("same")
+    judge = ConstantJudge("same")
     with opened(tmp_path, judge) as manager:
         added(manager, FIRST, SECOND, THIRD)
         assert lines(manager) == [(FIRST, "ACTIVE", "25→27", 3)]
@@ -44,17 +44,17 @@ def test_what_is_near_a_merged_wording_is_put_to_the_judge(tmp_path):
 
 
 def test_another_process_knows_the_wordings_too(tmp_path):
-    with opened(tmp_path, Says("same")) as manager:
+    with opened(tmp_path, ConstantJudge("same")) as manager:
         added(manager, FIRST, SECOND)
-    with opened(tmp_path, Says("same")) as manager:
+    with opened(tmp_path, ConstantJudge("same")) as manager:
         manager.add_memory(1, "Yard", fact(THIRD, "Crack", turns="40"))
         assert lines(manager) == [(FIRST, "ACTIVE", "25→40", 3)]
 
 
 def test_the_judge_still_decides_about_the_memory_itself(tmp_path):
-    with opened(tmp_path, Says("same")) as manager:
+    with opened(tmp_path, ConstantJudge("same")) as manager:
         added(manager, FIRST, SECOND)
-    judge = Says("distinct")
+    judge = ConstantJudge("distinct")
     with opened(tmp_path, judge) as manager:
         manager.add_memory(1, "Yard", fact(THIRD, "Crack", turns="40"))
         assert [text for text, *_ in lines(manager)] == [FIRST, THIRD]
@@ -62,6 +62,6 @@ def test_the_judge_still_decides_about_the_memory_itself(tmp_path):
 
 
 def test_without_a_judge_and_far_from_every_wording_both_are_kept(tmp_path):
-    with opened(tmp_path, Says("same")) as manager:
+    with opened(tmp_path, ConstantJudge("same")) as manager:
         added(manager, FIRST, SECOND, OTHER)
         assert [text for text, *_ in lines(manager)] == [FIRST, OTHER]

@@ -13,8 +13,8 @@ import pytest
 from tests.fixtures.kills import (
     interrupt,
     interrupt_afterwards,
-    interrupt_kept,
-    interrupt_unheard,
+    interrupt_in_del,
+    interrupt_swallowed,
     kill,
     left_behind,
     played,
@@ -106,7 +106,7 @@ def test_interrupted_first_episode_resumes(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("how", "times"), [(interrupt, 2), (interrupt_unheard, 1), (interrupt_kept, 1)])
+@pytest.mark.parametrize(("how", "times"), [(interrupt, 2), (interrupt_in_del, 1), (interrupt_swallowed, 1)])
 def test_run_interrupted_anywhere_resumes(whole, tmp_path, how, times):
     # Before this range the episode may not have started, and after it the episode may be closing.
     moments = random.Random(3).sample(range(len(whole.touched) * 2 // 5, len(whole.touched) * 3 // 5), times)

@@ -8,7 +8,7 @@ from game_interface.story import find_story
 from session.history import TurnRecord
 from tests.fixtures import own_stories
 from tests.fixtures.runs import a_run
-from tests.fixtures.stuck import in_vain_again, longest_standstill, turns_of
+from tests.fixtures.stuck import longest_standstill, repeated_attempts, turns_of
 from zorkgpt.memory.claims import Relation
 from zorkgpt.memory.things import STARTS_HERE, TRIED
 from zorkgpt.runlog.episodes import read_episode
@@ -59,7 +59,7 @@ def test_the_rules_keep_going_and_learn_nothing_false(name: str, tmp_path: Path)
         rooms = {number: room.name for number, room in run.services.map.graph.rooms.items()}
     for episode in EPISODES:
         turns = turns_of(read_episode(tmp_path, episode))
-        assert not [(turn.turn, turn.action) for turn in in_vain_again(turns)]
+        assert not [(turn.turn, turn.action) for turn in repeated_attempts(turns)]
         assert len(longest_standstill(turns)) <= LONGEST_STANDSTILL
     typed = {event.title for record in answers.turns for event in record.memory_events}
     assert typed <= {STARTS_HERE, TRIED}, "an answer to a question was learned as an action"
