@@ -1,4 +1,4 @@
-"""A memory to play with, and the running game that it asks."""
+"""Fixtures for tests of the memory."""
 
 import logging
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ def play(home, state):
     def made(*answers):
         synthesizer = Answers(*answers)
         manager = home.open(logger=logging.getLogger("test"), game_state=state, synthesizer=synthesizer)
-        # For assertions on the questions that were asked.
+        # For assertions on the questions.
         manager.synthesizer = synthesizer
         return manager
 

@@ -1,4 +1,4 @@
-"""What is named as a memory and is none is refused, and stays as it is. `:memory:` needs no file."""
+"""Tests of addresses: files, databases and `:memory:`, and what is refused."""
 
 import random
 import sqlite3
@@ -27,23 +27,23 @@ def contents(folder: Path) -> dict[str, bytes]:
     ["redis://localhost/0", "mysql://me@host/db", "sqlite:///memories.db", "file:///tmp/m.md", "HTTPS://host/m.md"],
 )
 @pytest.mark.parametrize("opened", [AgentMemory.open, lambda address: SimpleMemoryManager(path=address)])
-def test_an_address_of_an_unknown_kind_is_refused(tmp_path, monkeypatch, address, opened):
+def test_unknown_address_scheme_is_refused(tmp_path, monkeypatch, address, opened):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(MemoryStoreError) as told:
+    with pytest.raises(MemoryStoreError) as error:
         opened(address)
-    assert "of an unknown kind. Use the path of a file, such as Memories.md" in str(told.value)
+    assert "of an unknown kind. Use the path of a file, such as Memories.md" in str(error.value)
     assert contents(tmp_path) == {}
 
 
-def test_the_password_in_an_address_of_an_unknown_kind_is_not_shown():
-    with pytest.raises(MemoryStoreError, match=r"'redis://\*\*\*@host/0'") as told:
+def test_password_in_an_unknown_address_is_not_shown():
+    with pytest.raises(MemoryStoreError, match=r"'redis://\*\*\*@host/0'") as error:
         AgentMemory.open("redis://me:s3c/r@et@host/0")
-    assert "s3c" not in str(told.value)
+    assert "s3c" not in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["Memories.md", "memories.sqlite", "notes"])
 @pytest.mark.parametrize("content", [RANDOM, PNG, RANDOM.replace(b"\0", b"\1"), "Ünicode".encode("utf-16")])
-def test_a_foreign_file_is_refused_and_stays_as_it_is(tmp_path, name, content):
+def test_foreign_file_is_refused_unchanged(tmp_path, name, content):
     path = tmp_path / name
     path.write_bytes(content)
     for opened in (AgentMemory.open, lambda address: SimpleMemoryManager(path=address)):
@@ -53,7 +53,7 @@ def test_a_foreign_file_is_refused_and_stays_as_it_is(tmp_path, name, content):
 
 
 @pytest.mark.parametrize("name", ["Memories.md", "songs.db"])
-def test_a_database_of_another_program_is_refused_and_stays_as_it_is(tmp_path, name):
+def test_database_of_another_program_is_refused_unchanged(tmp_path, name):
     path = tmp_path / name
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE songs (title text)")
@@ -65,7 +65,7 @@ def test_a_database_of_another_program_is_refused_and_stays_as_it_is(tmp_path, n
 
 
 @pytest.mark.parametrize("name", ["Memories.md", "memories.sqlite"])
-def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path, name):
+def test_folder_instead_of_a_file_is_refused(tmp_path, name):
     path = tmp_path / name
     path.mkdir()
     with pytest.raises(MemoryStoreError, match=f"Can't read .*{name}: it is a folder, not a file"):
@@ -86,14 +86,14 @@ def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path, name):
         lambda memory: memory.invalidate_memory(5, "Lever", "It broke.", turn=-1),
     ],
 )
-def test_a_negative_episode_or_turn_is_refused(home, call):
+def test_negative_episode_or_turn_is_refused(home, call):
     with home.open() as memory:
         with pytest.raises(ValueError, match=r"The (turn|episode) is -\d; it must not be below zero"):
             call(memory)
         assert memory.find() == []
 
 
-def test_a_memory_in_this_process_writes_nothing_to_disk(tmp_path, monkeypatch):
+def test_in_process_memory_writes_nothing_to_disk(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "other.json").write_text('"The lever opens the gate."')
@@ -115,7 +115,7 @@ def test_a_memory_in_this_process_writes_nothing_to_disk(tmp_path, monkeypatch):
         assert memory.find() == []
 
 
-def test_threads_share_a_memory_in_this_process_and_no_other_object_does():
+def test_threads_share_an_in_process_memory():
     with AgentMemory.open(":memory:") as memory, AgentMemory.open(":memory:") as other:
         threads = [
             threading.Thread(target=lambda number: memory.remember(number, f"Fact {number}."), args=(number,))
@@ -129,7 +129,7 @@ def test_threads_share_a_memory_in_this_process_and_no_other_object_does():
         assert other.find() == []
 
 
-def refuse_in_a_child() -> None:
+def check_refusal_in_child() -> None:
     memory = AgentMemory.open(":memory:")
     memory.remember(5, "A lever is here.")
 
@@ -141,5 +141,5 @@ def refuse_in_a_child() -> None:
     assert "lever" in memory.recall(5)
 
 
-def test_a_child_is_told_that_a_memory_in_its_parent_is_not_its_own():
-    in_separate_process(refuse_in_a_child)
+def test_child_process_cannot_use_its_parents_in_process_memory():
+    in_separate_process(check_refusal_in_child)

@@ -1,4 +1,4 @@
-"""When an action follows a memory, and what its outcome says of it."""
+"""Tests of whether an action follows a memory, and whether the outcome matches."""
 
 from dataclasses import replace
 
@@ -48,7 +48,7 @@ GATE = ZMachineContext(turn=7, changed=(AttributeChange(4, "iron gate", "open", 
         (NORTH, "go", False),
     ],
 )
-def test_only_the_action_in_its_field_follows_a_memory(kept, action, followed):
+def test_memory_is_followed_only_by_its_action(kept, action, followed):
     assert (outcome_matches(kept, action, replace(DIED, location_changed=True)) is not None) is followed
 
 
@@ -73,7 +73,7 @@ def test_only_the_action_in_its_field_follows_a_memory(kept, action, followed):
         (NOTE, "move rug", NOTHING, None),
     ],
 )
-def test_without_a_known_outcome_the_category_decides(kept, action, turn, expected):
+def test_category_decides_without_a_known_outcome(kept, action, turn, expected):
     assert outcome_matches(kept, action, turn) is expected
 
 
@@ -106,13 +106,13 @@ WENT = ZMachineContext(turn=7, location_changed=True, location_after=6)
         ("to 6", (OPEN,), "down", replace(NOTHING, state=(OPEN,)), False),
     ],
 )
-def test_a_memory_that_says_its_action_and_outcome_is_held_to_these_alone(outcome, when, action, turn, expected):
-    """Its sentence names another action, which is not what it is about."""
+def test_recorded_outcome_decides(outcome, when, action, turn, expected):
+    """The text of the memory names another action, which is ignored."""
     kept = memory("Up does nothing", category="FAILURE", text="Going up does nothing.", action="down", outcome=outcome)
     assert outcome_matches(replace(kept, when=when), action, turn) is expected
 
 
-def test_the_outcome_is_told_in_the_words_of_the_object_tree():
+def test_outcome_in_words():
     turn = ZMachineContext(
         turn=7,
         score_delta=5,
@@ -128,7 +128,7 @@ def test_the_outcome_is_told_in_the_words_of_the_object_tree():
         "came to Kitchen; score +5; lamp: Hall → you; rope: Hall → you; axe: Hall → you; "
         "gate: not open; lamp: lit; lamp: lit"
     )
-    assert [outcome_in_words(one) for one in (DIED, NOTHING, UNSEEN, TAKEN)] == [
+    assert [outcome_in_words(facts) for facts in (DIED, NOTHING, UNSEEN, TAKEN)] == [
         "died",
         "nothing changed",
         "no visible change",

@@ -1,4 +1,4 @@
-"""What was remembered at the end of a turn, told from the history and the logs of the episodes."""
+"""Tests of what was remembered at the end of a turn, from the journal and the logs."""
 
 from types import SimpleNamespace
 
@@ -15,7 +15,7 @@ from zorkgpt.runlog.episodes import read_episode
 
 
 class Play:
-    """A manager of which a copy of all memories is kept for every turn."""
+    """A manager that copies all memories after every turn."""
 
     def __init__(self, folder, episode):
         self.state = SimpleNamespace(episode_id=episode, turn_count=0)
@@ -37,7 +37,7 @@ def adds(title, place=5, persistence="permanent"):
     return lambda manager: manager.add_memory(place, "Hall", memory(title, persistence, episode=2, turns="1"))
 
 
-def proves_wrong(title, place=5):
+def invalidates(title, place=5):
     return lambda manager: manager.invalidate_memory(place, title, "wrong")
 
 
@@ -45,11 +45,11 @@ def updates(title, place=5):
     return lambda manager: manager.update(title, place, text="The bell rings at noon.")
 
 
-def test_every_turn_can_be_gone_back_to(tmp_path):
+def test_memories_as_of_every_turn(tmp_path):
     play = Play(tmp_path, 2)
     play.turn(1)
     play.turn(2, adds("A"), adds("B"), adds("C", 6))
-    play.turn(5, proves_wrong("A"))
+    play.turn(5, invalidates("A"))
     play.turn(7, updates("C", 6))
     play.turn(9, adds("B"))
     play.state.episode_id = 3
@@ -62,7 +62,7 @@ def test_every_turn_can_be_gone_back_to(tmp_path):
     assert play.manager.as_of(4, 1) == play.seen[3, 1]
 
 
-def test_a_history_that_was_put_back_and_has_grown_anew_is_told_as_it_is(tmp_path):
+def test_as_of_after_a_restored_journal(tmp_path):
     play = Play(tmp_path, 2)
     play.turn(1, adds("A"))
     rollback = play.manager.rollback()
@@ -72,21 +72,21 @@ def test_a_history_that_was_put_back_and_has_grown_anew_is_told_as_it_is(tmp_pat
     resumed = Play(tmp_path, 2)
     assert resumed.manager.rollback().restore(tmp_path, point)
     resumed.turn(2, adds("Another"))
-    assert [one.title for one in resumed.manager.as_of(2, 9)[5]] == ["A", "Another"]
+    assert [memory.title for memory in resumed.manager.as_of(2, 9)[5]] == ["A", "Another"]
 
 
 @pytest.mark.parametrize("persistence", ["permanent", "ephemeral"])
-def test_a_turn_that_was_played_again_counts_as_the_latest_so_far(tmp_path, persistence):
+def test_repeated_turn_counts_as_the_latest(tmp_path, persistence):
     play = Play(tmp_path, 2)
     for turn, title in ((5, "A"), (7, "B"), (3, "C")):
         play.turn(turn, adds(title, persistence=persistence))
     past = past_of(tmp_path / "Memories.md")
-    titles = [[one.title for one in past.all_memories(2, turn).get(5, ())] for turn in (4, 6, 7)]
+    titles = [[memory.title for memory in past.all_memories(2, turn).get(5, ())] for turn in (4, 6, 7)]
     assert titles == [[], ["A"], ["A", "B", "C"]]
 
 
 @pytest.mark.parametrize(("ended", "titles"), [("", ["A", "By hand"]), ("2026-01-01T00:00:00", ["A"])])
-def test_what_a_person_changes_after_the_episode_has_ended_was_not_in_it(tmp_path, ended, titles):
+def test_changes_after_the_end_of_an_episode_are_not_in_it(tmp_path, ended, titles):
     play = Play(tmp_path, 2)
     play.turn(1, adds("A"))
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as by_hand:
@@ -97,30 +97,30 @@ def test_what_a_person_changes_after_the_episode_has_ended_was_not_in_it(tmp_pat
     assert [one.title for one in past_of(tmp_path / "Memories.md").all_memories(2, 1)[5]] == titles
 
 
-def test_what_was_there_before_the_history_began_was_always_there(tmp_path):
+def test_memories_older_than_the_journal_were_always_there(tmp_path):
     path = tmp_path / "Memories.md"
     play = Play(tmp_path, 1)
     play.turn(1, adds("Old"))
     journal_file(path).unlink()
     play = Play(tmp_path, 2)
     play.turn(3, adds("New"))
-    assert [one.title for one in play.manager.as_of(2, 2)[5]] == ["Old"]
-    assert [one.title for one in play.manager.as_of(2, 3)[5]] == ["Old", "New"]
+    assert [memory.title for memory in play.manager.as_of(2, 2)[5]] == ["Old"]
+    assert [memory.title for memory in play.manager.as_of(2, 3)[5]] == ["Old", "New"]
 
 
-def test_an_edit_by_hand_counts_from_the_change_before_it_on(tmp_path):
+def test_edit_in_the_file_takes_effect_with_the_preceding_change(tmp_path):
     path = tmp_path / "Memories.md"
     play = Play(tmp_path, 2)
     play.turn(1, adds("A"))
     path.write_text(path.read_text().replace("The text of A.", "Said better."))
     play.turn(8, adds("B"))
-    assert [one.text for one in play.manager.as_of(2, 7)[5]] == ["Said better."]
-    assert [one.text for one in play.manager.as_of(2, 8)[5]] == ["Said better.", "The text of B."]
+    assert [memory.text for memory in play.manager.as_of(2, 7)[5]] == ["Said better."]
+    assert [memory.text for memory in play.manager.as_of(2, 8)[5]] == ["Said better.", "The text of B."]
     path.write_text(path.read_text().replace("Said better.", "Said best."))
     with play.manager.store.transaction():
         # Adds the edit to the journal.
         pass
-    assert [one.text for one in play.manager.as_of(2, 9)[5]] == ["Said best.", "The text of B."]
+    assert [memory.text for memory in play.manager.as_of(2, 9)[5]] == ["Said best.", "The text of B."]
 
 
 EVENTS = st.lists(
@@ -133,7 +133,7 @@ EVENTS = st.lists(
 
 @settings(max_examples=40, deadline=None)
 @given(EVENTS)
-def test_it_says_what_was_seen_at_the_time(tmp_path_factory, events):
+def test_as_of_matches_recorded_states(tmp_path_factory, events):
     folder = tmp_path_factory.mktemp("as_of")
     play, episode, turn = Play(folder, 1), 1, 0
     seen = {}
@@ -156,7 +156,7 @@ def test_it_says_what_was_seen_at_the_time(tmp_path_factory, events):
 
 @pytest.fixture
 def played(tmp_path):
-    """Two episodes of the rules on the bundled story, with what the memory held after each turn."""
+    """Play two episodes with rules. Return the folder and the memories after each turn."""
     seen = {}
     with a_run(tmp_path, turns=60) as run:
         for episode in (1, 2):
@@ -166,55 +166,66 @@ def played(tmp_path):
                 record = run.process_turn(f"drop {held[-1]}" if held and turn % 4 == 0 else None)
                 memory = run.simple_memory
                 if turn == 59:
-                    # What waits to be counted is counted at the end of an episode, in its last turn.
+                    # Trials that were not counted yet are counted in the last turn of an episode.
                     assert memory.save_session(tmp_path / "saved.json")
                 both = (memory.memory_cache, memory.ephemeral_cache)
                 places = {*both[0], *both[1]}
                 seen[episode, record.turn] = {
-                    place: [_told(one) for cache in both for one in cache.get(place, ())]
+                    place: [comparable(one) for cache in both for one in cache.get(place, ())]
                     for place in places
                     if any(cache.get(place) for cache in both)
                 }
     return tmp_path, seen
 
 
-def _told(one):
-    return (one.title, one.text, one.persistence, one.status, one.observation_count, one.superseded_by, one.worked)
+def comparable(memory):
+    return (
+        memory.title,
+        memory.text,
+        memory.persistence,
+        memory.status,
+        memory.observation_count,
+        memory.superseded_by,
+        memory.worked,
+    )
 
 
 @pytest.mark.slow
-def test_of_a_real_run_every_turn_is_told_as_it_was_ephemeral_memories_too(played):
+def test_every_turn_of_a_real_run_matches(played):
     folder, seen = played
     then = past_of(folder / "Memories.md")
-    assert any(told[2] == "ephemeral" for kept in seen.values() for place in kept.values() for told in place)
+    assert any(row[2] == "ephemeral" for kept in seen.values() for place in kept.values() for row in place)
     for (episode, turn), expected in seen.items():
-        found = then.all_memories(episode, turn)
-        assert {place: [_told(one) for one in kept] for place, kept in found.items()} == expected, (episode, turn)
+        remembered = then.all_memories(episode, turn)
+        assert {place: [comparable(one) for one in kept] for place, kept in remembered.items()} == expected, (
+            episode,
+            turn,
+        )
 
 
 @pytest.mark.slow
-def test_what_the_player_saw_is_what_stood_at_the_end_of_the_turn_before(played):
+def test_shown_memories_are_those_of_the_turn_before(played):
     folder, _ = played
     then = past_of(folder / "Memories.md")
-    told = 0
+    line_count = 0
     for event in read_episode(folder, 2):
         if isinstance(event, TurnRecord) and event.memory_shown:
-            texts = {one.text for one in then.all_memories(2, event.turn - 1).get(event.before.location_id, ())}
+            texts = {memory.text for memory in then.all_memories(2, event.turn - 1).get(event.before.location_id, ())}
             lines = [line for line in event.memory_shown.splitlines() if line.lstrip().startswith("[")]
-            told += len(lines)
+            line_count += len(lines)
             assert all(any(text in line for text in texts) for line in lines)
-    assert told > 20
+    assert line_count > 20
 
 
 @pytest.mark.parametrize("episode", ["..", "../..", "a/b", "", ".", "\0", 99, "another"])
-def test_an_episode_that_is_none_has_nothing_of_its_own(tmp_path, episode):
+def test_unknown_episode_has_no_memories_of_its_own(tmp_path, episode):
     play = Play(tmp_path / "work", 2)
     play.turn(1, adds("A"))
     (tmp_path / "episode_log.jsonl").write_text('{"event": "turn_played", "turn": 1, "memory_events": "ephemeral"}\n')
     assert [one.persistence for one in play.manager.as_of(episode, 5).get(5, [])] in (["permanent"], [])
 
 
-def test_an_episode_that_changed_nothing_is_known_by_its_log(tmp_path):
+def test_episode_without_changes_is_known_from_its_log(tmp_path):
     Play(tmp_path, 2).turn(1, adds("A"))
     log = tmp_path / "runs" / "3" / "episode_log.jsonl"
     log.parent.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The asynchronous twins do what the methods do, and the loop goes on meanwhile."""
+"""Tests of the asynchronous memory."""
 
 import asyncio
 import inspect
@@ -12,7 +12,7 @@ from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.asynchronous import AsyncMemory
 
 
-def test_each_call_does_what_its_twin_does(tmp_path):
+def test_each_method_works_like_its_synchronous_twin(tmp_path):
     async def use() -> None:
         async with await AsyncMemory.open(tmp_path) as memories:
             first = await memories.remember("https://shop/cart", "The voucher field takes one code.", title="Voucher")
@@ -20,7 +20,7 @@ def test_each_call_does_what_its_twin_does(tmp_path):
             assert (await memories.get("Voucher")).id == second
             assert "It takes two codes." in await memories.recall("https://shop/cart")
             await memories.remember(5, "The hall is dark.", place_name="Hall")
-            assert [found.located.id for found in await memories.search("codes")] == [second]
+            assert [match.located.id for match in await memories.search("codes")] == [second]
             await memories.invalidate(second, "It takes three")
             assert await memories.forget(second) == 1
             with pytest.raises(MemoryEditError, match="There is no memory"):
@@ -33,7 +33,7 @@ def test_each_call_does_what_its_twin_does(tmp_path):
 
 
 class Slow:
-    """A model that answers once the loop has ticked, and never where it stands still."""
+    """A model that answers only after the event loop has continued."""
 
     asks_a_model = True
 
@@ -47,7 +47,7 @@ class Slow:
         return NOTHING
 
 
-def test_the_loop_ticks_while_a_model_is_asked(tmp_path):
+def test_event_loop_continues_during_a_model_call(tmp_path):
     slow = Slow()
 
     async def use() -> None:
@@ -64,7 +64,7 @@ def test_the_loop_ticks_while_a_model_is_asked(tmp_path):
     assert slow.answered
 
 
-def test_many_at_once_are_all_kept(tmp_path):
+def test_concurrent_calls_are_all_stored(tmp_path):
     async def use() -> list[str]:
         memories = await AsyncMemory.open(tmp_path)
         return await asyncio.gather(*(memories.remember(place, f"Fact {place}.") for place in range(20)))
@@ -73,7 +73,7 @@ def test_many_at_once_are_all_kept(tmp_path):
     assert sorted(one.id for one in AgentMemory.open(tmp_path).find()) == sorted(ids)
 
 
-def test_calls_that_wait_for_the_lock_leave_the_threads_of_the_program_alone(tmp_path):
+def test_waiting_calls_do_not_use_the_default_thread_pool(tmp_path):
     async def use() -> None:
         memories = AsyncMemory(AgentMemory.open(tmp_path))
         with AgentMemory.open(tmp_path).store.transaction():

@@ -1,4 +1,4 @@
-"""Core memories held against a fresh world."""
+"""Tests of the audit, which checks core memories at the start of a game."""
 
 from dataclasses import replace
 
@@ -40,12 +40,12 @@ def verdict(*claims, place=KITCHEN, persistence="core", **fields):
         (Claim(Relation.OPEN, 2), "the case is in Kitchen (6) and closed"),
     ],
 )
-def test_what_is_otherwise_in_a_fresh_world_is_contradicted(claim, evidence):
+def test_false_claim_is_contradicted_with_evidence(claim, evidence):
     assert verdict(claim) == [(AuditVerdict.CONTRADICTED, f"In a fresh world {evidence}")]
     assert verdict(Claim(Relation.HERE, 99), Claim(Relation.HERE, 3), claim)[0][0] == AuditVerdict.CONTRADICTED
 
 
-def test_a_thing_in_a_later_room_is_not_here_and_of_a_thing_nothing_is_known():
+def test_claim_about_a_thing_without_location_is_not_checkable():
     assert verdict(Claim(Relation.HERE, 1), place=HALL - 1)[0][0] == AuditVerdict.CONTRADICTED
     assert verdict(Claim(Relation.HERE, 1), place=Thing(HALL))[0][0] == AuditVerdict.NOT_CHECKABLE
 
@@ -59,7 +59,7 @@ def test_a_thing_in_a_later_room_is_not_here_and_of_a_thing_nothing_is_known():
         Claim(Relation.CLOSED, 2),
     ],
 )
-def test_what_is_so_in_a_fresh_world_is_confirmed(claim):
+def test_true_claim_is_confirmed(claim):
     assert verdict(claim)[0][0] == AuditVerdict.CONFIRMED
 
 
@@ -75,11 +75,11 @@ def test_what_is_so_in_a_fresh_world_is_confirmed(claim):
     ],
     ids=["no claims", "may be in several places", "no such thing", "a state it has not", "darkness", "a way"],
 )
-def test_what_the_object_tree_does_not_tell_is_left_alone(claims):
+def test_claims_outside_the_object_tree_are_not_checkable(claims):
     assert verdict(*claims)[0][0] == AuditVerdict.NOT_CHECKABLE
 
 
-def test_a_sentence_is_not_read():
+def test_text_is_not_checked():
     assert verdict(text="The elvish sword lies here in the Kitchen.")[0][0] == AuditVerdict.NOT_CHECKABLE
 
 
@@ -99,7 +99,7 @@ def audited(tmp_path, **fields):
     return manager
 
 
-def test_what_is_contradicted_is_invalidated_with_the_evidence_and_counted(tmp_path):
+def test_contradicted_memories_are_invalidated_and_counted(tmp_path):
     with audited(tmp_path) as manager:
         manager.audit(WORLD, apply=False)
         assert "Sword" in manager.get_location_memory(KITCHEN)
@@ -112,14 +112,14 @@ def test_what_is_contradicted_is_invalidated_with_the_evidence_and_counted(tmp_p
         assert counts == {"confirmed": 1, "contradicted": 2, "not checkable": 0}
 
 
-def test_what_a_person_has_pinned_or_reworded_is_left_alone(tmp_path):
+def test_pinned_memory_is_not_invalidated(tmp_path):
     with audited(tmp_path, pinned=True) as manager:
         manager.audit(WORLD)
         assert "A sword lies here." in manager.get_location_memory(KITCHEN)
 
 
 @pytest.mark.parametrize("by", ["command", "hand"])
-def test_the_audit_does_not_overrule_a_person_s_wording(tmp_path, by):
+def test_edited_memory_is_not_invalidated(tmp_path, by):
     path = tmp_path / "Memories.md"
     with audited(tmp_path) as manager:
         if by == "command":

@@ -1,4 +1,4 @@
-"""A model that supersedes or invalidates many lasting memories has to confirm each, and all of it can be undone."""
+"""Tests of the limit on changes that a model makes without confirming them, and of undoing changes."""
 
 import logging
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ OLD = [f"Old {number}" for number in range(15)]
 
 
 class Destroyer:
-    """A model that supersedes one old memory each turn, whatever happened."""
+    """A model that supersedes one old memory each turn."""
 
     def __init__(self, *, confirms=False):
         self.confirms = confirms
@@ -55,37 +55,41 @@ def play(manager, *turns):
 
 
 def active(manager, start="Old"):
-    return [one.title for one in manager.memory_cache[5] if one.status == "ACTIVE" and one.title.startswith(start)]
+    return [
+        memory.title
+        for memory in manager.memory_cache[5]
+        if memory.status == "ACTIVE" and memory.title.startswith(start)
+    ]
 
 
-def counted(manager):
+def confirmation_counts(manager):
     metrics = manager.get_status()["metrics"]
     return metrics["changes_questioned"], metrics["changes_not_confirmed"]
 
 
-def test_after_ten_changes_those_that_the_model_does_not_confirm_are_not_made(home, caplog):
+def test_unconfirmed_changes_beyond_ten_are_refused(home, caplog):
     model = Destroyer()
     with filled(opened(home, model)) as manager:
         play(manager, *range(1, 16))
         assert active(manager) == OLD[10:]
         assert active(manager, "New") == [f"New {number}" for number in range(15)]
-        assert counted(manager) == (5, 5)
+        assert confirmation_counts(manager) == (5, 5)
         manager.new_episode()
-        assert counted(manager) == (0, 0)
+        assert confirmation_counts(manager) == (0, 0)
     assert model.doubts[0] == (
         "You have changed many memories. “Old 10” says 'The text of Old 10.'. You want to replace it with “New 10”, "
         "which says 'Wrong, 10 times.'. Is this right?"
     )
-    assert [one.getMessage() for one in caplog.records if "confirm" in one.getMessage()] == [
+    assert [memory.getMessage() for memory in caplog.records if "confirm" in memory.getMessage()] == [
         "the model changes many memories and must confirm each further change"
     ]
 
 
-def test_what_the_model_confirms_is_superseded(home):
+def test_confirmed_changes_are_made(home):
     with filled(opened(home, Destroyer(confirms=True))) as manager:
         play(manager, *range(1, 16))
         assert active(manager) == []
-        assert counted(manager) == (5, 0)
+        assert confirmation_counts(manager) == (5, 0)
 
 
 def test_changes_of_one_answer_are_confirmed_one_by_one(home):
@@ -98,39 +102,39 @@ def test_changes_of_one_answer_are_confirmed_one_by_one(home):
     with filled(opened(home, model, max_unconfirmed_changes=1), OLD[:4]) as manager:
         play(manager, 1)
         assert active(manager) == ["Old 2", "Old 3"]
-        assert counted(manager) == (2, 1)
+        assert confirmation_counts(manager) == (2, 1)
         play(manager, 2)
         assert active(manager) == ["Old 2", "Old 3"]
-        assert counted(manager) == (4, 3)
-    told = [doubt for request in model.requests for doubt in request.doubts]
-    assert [doubt.split("”")[0] for doubt in told] == [
+        assert confirmation_counts(manager) == (4, 3)
+    doubts = [doubt for request in model.requests for doubt in request.doubts]
+    assert [doubt.split("”")[0] for doubt in doubts] == [
         f"You have changed many memories. “Old {number}" for number in (1, 2, 2, 3)
     ]
-    assert told[0].endswith('You want to mark it as wrong, because "It isn\'t so.". Is this right?')
+    assert doubts[0].endswith('You want to mark it as wrong, because "It isn\'t so.". Is this right?')
 
 
 def test_changes_before_the_window_do_not_count(home):
     with filled(opened(home, Destroyer(), unconfirmed_changes_window=3, max_unconfirmed_changes=2)) as manager:
-        # The turns 3 and 6 are the third change within three turns.
+        # In turns 3 and 6, the change is the third within three turns.
         play(manager, *range(1, 7))
         assert active(manager) == ["Old 2", "Old 5", *OLD[6:]]
 
 
-def test_an_interrupted_episode_goes_on_with_its_count(home, tmp_path):
+def test_resumed_episode_keeps_its_count(home, tmp_path):
     state = SimpleNamespace(episode_id=2, turn_count=0)
     with filled(opened(home, Destroyer(), state)) as manager:
         play(manager, *range(1, 13))
-        assert counted(manager) == (2, 2)
+        assert confirmation_counts(manager) == (2, 2)
         assert manager.save_session(tmp_path / "session.json")
     with opened(home, Destroyer(), state) as again:
         assert again.restore_session(tmp_path / "session.json")
-        assert counted(again) == (2, 2)
+        assert confirmation_counts(again) == (2, 2)
         play(again, 13)
-        assert counted(again) == (3, 3)
+        assert confirmation_counts(again) == (3, 3)
         assert active(again) == OLD[10:]
 
 
-def test_changes_by_a_person_and_by_the_game_state_do_not_count(home):
+def test_changes_by_a_person_or_audit_do_not_count(home):
     with filled(opened(home, Destroyer(), max_unconfirmed_changes=1)) as manager:
         for number in range(3):
             manager.edit_memory(5, OLD[-number - 1], Edit(status="SUPERSEDED", reason="No."))
@@ -139,7 +143,7 @@ def test_changes_by_a_person_and_by_the_game_state_do_not_count(home):
         manager.audit([PlacedObject(number + 1, "pear", 6, "Attic", movable=True) for number in range(3)])
         assert active(manager, "Here") == []
         play(manager, 1)
-        assert counted(manager) == (0, 0)
+        assert confirmation_counts(manager) == (0, 0)
 
 
 @pytest.mark.parametrize("fields", [{"persistence": "ephemeral"}, {"pinned": True}])
@@ -148,7 +152,7 @@ def test_changes_of_ephemeral_and_pinned_memories_are_not_questioned(home, field
         for title in OLD[:3]:
             manager.add_memory(5, "Hall", memory(title, **fields))
         play(manager, 1, 2, 3)
-        assert counted(manager) == (0, 0)
+        assert confirmation_counts(manager) == (0, 0)
 
 
 def test_changes_by_rules_do_not_count(home):
@@ -157,30 +161,30 @@ def test_changes_by_rules_do_not_count(home):
     with filled(opened(home, rules, max_unconfirmed_changes=1)) as manager:
         play(manager, 1, 2, 3)
         assert active(manager) == OLD[3:]
-        assert counted(manager) == (0, 0)
+        assert confirmation_counts(manager) == (0, 0)
 
 
 def destroyed(home):
-    """Return a memory in which a model has superseded five memories, one of which a person has corrected.
+    """Return a manager in which a model superseded five memories.
 
-    Another one was seen again in between.
+    A person edited one of them, and another one was seen again.
     """
     manager = filled(opened(home, Destroyer()), OLD[:6])
     play(manager, *range(1, 4))
-    seen = next(one for one in manager.memory_cache[5] if one.title == "Old 5")
+    seen = next(memory for memory in manager.memory_cache[5] if memory.title == "Old 5")
     assert manager.update_memory_metadata(seen, 5, "Gate", 3, 2)
     play(manager, 4, 5)
     manager.edit_memory(5, "New 4", Edit(text="Right, in fact."))
     return manager
 
 
-def test_all_changes_since_a_turn_are_undone_but_what_a_person_changed(home):
+def test_undo_restores_everything_but_edits_by_a_person(home):
     with destroyed(home) as manager:
         before = manager.memory_cache
         listed = undo_since(manager.store, 2, 3, apply=False)
         assert manager.memory_cache == before
         assert undo_since(manager.store, 2, 3) == listed
-        assert {(one.title, one.status) for one in manager.memory_cache[5]} == {
+        assert {(memory.title, memory.status) for memory in manager.memory_cache[5]} == {
             ("Old 0", "SUPERSEDED"),
             ("New 0", "ACTIVE"),
             ("Old 1", "SUPERSEDED"),
@@ -191,8 +195,8 @@ def test_all_changes_since_a_turn_are_undone_but_what_a_person_changed(home):
             ("New 4", "ACTIVE"),
             ("Old 5", "ACTIVE"),
         }
-        assert [one.now.title for one in listed if one.kept_because] == ["New 4", "Old 4"]
-        # What was undone is not done again by going back further.
+        assert [memory.now.title for memory in listed if memory.kept_because] == ["New 4", "Old 4"]
+        # Undone changes are not undone again.
         undo_since(manager.store, 2, 1)
         assert active(manager) == ["Old 0", "Old 1", "Old 2", "Old 3", "Old 5"]
         assert active(manager, "New") == ["New 4"]
@@ -203,7 +207,7 @@ def test_all_changes_since_a_turn_are_undone_but_what_a_person_changed(home):
         assert active(again) == ["Old 0", "Old 1", "Old 2", "Old 3", "Old 5"]
 
 
-def test_the_command_lists_and_undoes(home):
+def test_undo_command_lists_and_undoes(home):
     destroyed(home).close()
 
     def run(*arguments):
@@ -229,7 +233,7 @@ def test_the_command_lists_and_undoes(home):
     ],
 )
 @pytest.mark.parametrize("home", ["file"], indirect=True)
-def test_an_undo_of_nothing_says_so(home, arguments, error):
+def test_undo_without_changes_is_refused(home, arguments, error):
     with filled(opened(home, Destroyer()), OLD[:1]) as manager:
         play(manager, 1)
     done = CliRunner().invoke(app, ["undo", *arguments, "--file", str(home.address)])

@@ -1,4 +1,4 @@
-"""What a memory says in fields: written, read back, and told in words."""
+"""Tests of claims and outcomes: written, read back, and put into words."""
 
 import pytest
 from hypothesis import given
@@ -41,34 +41,34 @@ claims = st.one_of(
         (Claim(Relation.DARK), "dark", "dark", "it is dark"),
     ],
 )
-def test_a_claim_has_a_form_for_the_file_and_one_for_people(claim, text, short, words):
+def test_claim_has_a_file_form_and_words(claim, text, short, words):
     assert (str(claim), claim.short, claim.in_words()) == (text, short, words)
     assert parse_claim(text) == claim
     assert parse_claim(short).short == short
 
 
 @pytest.mark.parametrize("text", ["", "sword", "sword #x here", "44 glows", "44 in", "leads to 12", "#44 here now"])
-def test_what_is_no_claim_is_none(text):
+def test_invalid_claim_is_none(text):
     assert parse_claim(text) is None
     assert claims_in([text]) == ()
 
 
 @given(claims)
-def test_a_claim_is_read_back_with_its_names(claim):
+def test_claim_is_read_back(claim):
     assert parse_claim(str(claim)) == claim
 
 
 @given(st.text(), st.text(), st.lists(claims, max_size=4), st.lists(claims, max_size=3))
-def test_what_a_memory_is_about_survives_the_file_and_json(action, outcome, said, when):
-    made = memory("Rug", action=action, outcome=outcome, claims=tuple(said), when=tuple(when))
+def test_claims_survive_file_and_json(action, outcome, claim_list, when):
+    made = memory("Rug", action=action, outcome=outcome, claims=tuple(claim_list), when=tuple(when))
     kept = as_read(made)
     assert parse_entry(render_entry(kept).raw.splitlines(keepends=True)).memory == kept
     assert memory_of(fields_of(kept)) == kept
-    assert [one.short for one in kept.claims] == [one.short for one in made.claims]
+    assert [claim.short for claim in kept.claims] == [claim.short for claim in made.claims]
     assert kept.when == made.when
 
 
-def test_the_header_tells_what_a_memory_is_about():
+def test_header_contains_action_outcome_and_claims():
     made = memory(
         "Rug",
         action="move rug",
@@ -80,7 +80,7 @@ def test_the_header_tells_what_a_memory_is_about():
     assert header.endswith("action: move rug → changed, claims: sword #44 here, when: trap door #12 closed)*")
 
 
-def test_a_part_of_the_header_that_says_something_else_is_kept_as_it_stands():
+def test_unknown_part_of_a_header_is_kept():
     raw = "**[NOTE - CORE] Rug** *(Ep1, T2, claims: 44 glows, action: look)*\nText.\n"
     entry = parse_entry(raw.splitlines(keepends=True))
     assert entry.memory.claims == ()
@@ -106,7 +106,7 @@ def test_a_part_of_the_header_that_says_something_else_is_kept_as_it_stands():
         ({}, ""),
     ],
 )
-def test_the_outcome_of_an_action_is_the_ground_truth_s(facts, expected):
+def test_outcome_from_facts(facts, expected):
     assert outcome_of(ZMachineContext(**facts)) == expected
 
 
@@ -121,5 +121,5 @@ def test_the_outcome_of_an_action_is_the_ground_truth_s(facts, expected):
         ({"nothing_changed": True, "repeated": True, "refused_by_parser": True}, Effect.REFUSED),
     ],
 )
-def test_refusals_answers_and_no_effect_are_different_effects(facts, effect):
+def test_effect_from_facts(facts, effect):
     assert ZMachineContext(**facts).effect is effect

@@ -1,4 +1,4 @@
-"""Classification of memories whose header has no persistence."""
+"""Tests of classifying memories without a persistence."""
 
 import pytest
 
@@ -47,17 +47,19 @@ def proposed(store, classifier):
         (["no idea", "no idea", '{"persistences": ["core"]}'], ["permanent", "permanent", "core"]),
     ],
 )
-def test_a_model_is_asked_for_each_place_and_the_rules_if_its_answer_is_invalid(store, answers, expected):
+def test_model_classifies_each_place_with_rules_as_fallback(store, answers, expected):
     llm = ScriptedLLM(answers)
-    found = proposed(store, ModelClassifier(llm))
-    assert [(each.located.memory.title, each.persistence) for each in found] == list(
+    proposal_list = proposed(store, ModelClassifier(llm))
+    assert [(proposal.located.memory.title, proposal.persistence) for proposal in proposal_list] == list(
         zip(("Sword", "Lamp", "Rope"), expected, strict=True)
     )
     assert "1. Sword: A sword hangs above the mantel.\n2. Lamp: I left the lamp here." in llm.calls[0].prompt
-    assert {each.why == "the model's answer" for each in found if each.persistence == "core"} == {True}
+    assert {proposal.why == "the model's answer" for proposal in proposal_list if proposal.persistence == "core"} == {
+        True
+    }
 
 
-def test_accepted_proposals_are_written_unless_the_memory_was_changed_since(store):
+def test_proposals_for_changed_memories_are_skipped(store):
     sword, lamp, rope = proposed(store, RuleClassifier())
     store.path.write_text(FILE.replace("I left", "You left"))
     store.refresh()
@@ -65,4 +67,4 @@ def test_accepted_proposals_are_written_unless_the_memory_was_changed_since(stor
         assert mark(draft, [sword, lamp, rope]) == 2
     for line in ("**[DISCOVERY - PERMANENT] Sword**", "**[NOTE] Lamp**", "**[CORE - PERMANENT] Rope**"):
         assert line in store.path.read_text()
-    assert [each.located.memory.title for each in proposed(store, RuleClassifier())] == ["Lamp"]
+    assert [proposal.located.memory.title for proposal in proposed(store, RuleClassifier())] == ["Lamp"]

@@ -1,4 +1,4 @@
-"""A memory that was closed says so, whatever is asked of it, and never opens itself again."""
+"""Tests that a closed memory refuses every call."""
 
 import asyncio
 import inspect
@@ -50,7 +50,7 @@ GIVEN = {
 }
 NEEDS_A_MEMORY = ("add_memory", "update_memory_metadata", "contradicting_state")
 NEVER_CLOSED = {"open", "close", "cosine_similarity", "similarity_threshold"}
-"""What does not depend on what is stored."""
+"""Names that work without stored memories."""
 
 
 def arguments(name, method):
@@ -62,18 +62,18 @@ def arguments(name, method):
 
 
 def public(owner):
-    """The names of what an owner offers, and whether each is a property."""
+    """Return the public names, and whether each is a property."""
     names = {name for name in dir(owner) if not name.startswith("_")} - NEVER_CLOSED
     return {name: not callable(inspect.getattr_static(owner, name)) for name in names}
 
 
-def used(manager, name, *, is_property):
+def use(manager, name, *, is_property):
     found = getattr(manager, name)
     if not is_property:
         found(**arguments(name, found.__func__))
 
 
-def test_every_method_of_a_closed_memory_says_that_it_is_closed(home, tmp_path, monkeypatch):
+def test_every_method_of_a_closed_memory_is_refused(home, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     manager = home.open(embeddings=HashingEmbeddings())
     manager.add_memory(5, "Hall", memory("Lever"))
@@ -81,9 +81,9 @@ def test_every_method_of_a_closed_memory_says_that_it_is_closed(home, tmp_path, 
     manager.close()
     before = sorted(tmp_path.rglob("*"))
     for name, is_property in public(SimpleMemoryManager).items():
-        with pytest.raises(MemoryStoreError) as told:
-            used(manager, name, is_property=is_property)
-        assert str(told.value) == f"The memory at {manager._name} is closed. Open it again.", name
+        with pytest.raises(MemoryStoreError) as error:
+            use(manager, name, is_property=is_property)
+        assert str(error.value) == f"The memory at {manager._name} is closed. Open it again.", name
     with pytest.raises(MemoryStoreError, match="is closed"), manager:
         pass
     assert sorted(tmp_path.rglob("*")) == before
@@ -91,7 +91,7 @@ def test_every_method_of_a_closed_memory_says_that_it_is_closed(home, tmp_path, 
         assert again.get_persistent_count() == 1
 
 
-def test_every_method_of_a_closed_asynchronous_memory_says_that_it_is_closed(home):
+def test_every_method_of_a_closed_asynchronous_memory_is_refused(home):
     async def called(memories: AsyncMemory, name: str, *, is_property: bool) -> None:
         found = getattr(memories, name)
         if not is_property:
@@ -111,7 +111,7 @@ def test_every_method_of_a_closed_asynchronous_memory_says_that_it_is_closed(hom
     asyncio.run(use())
 
 
-def test_the_store_of_langgraph_is_closed_with_its_memory(home):
+def test_langgraph_store_is_closed_with_its_memory(home):
     memories = AgentMemory.open(home.address)
     store = MemoryBaseStore(memories)
     store.put(("shop",), "Coupon", {"text": "It works once."})

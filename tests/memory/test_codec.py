@@ -1,4 +1,4 @@
-"""What is written is read back, what is not understood is kept."""
+"""Tests of reading and writing memory files."""
 
 import pytest
 from hypothesis import example, given
@@ -26,13 +26,13 @@ def invalidated(document, location_id, old, reason, turn):
 
 
 @pytest.mark.parametrize("title", ["First", "Second", "Third"])
-def test_a_memory_is_removed_with_the_empty_line_after_it(home, title):
+def test_memory_is_removed_with_the_empty_line_after_it(home, title):
     with home.open() as manager:
-        for each in ("First", "Second", "Third"):
-            manager.add_memory(5, "Hall", memory(each))
+        for each_title in ("First", "Second", "Third"):
+            manager.add_memory(5, "Hall", memory(each_title))
         before = home.text()
         with manager.store.transaction() as draft:
-            draft.remove(5, next(one for one in draft.lasting.memories(5) if one.title == title))
+            draft.remove(5, next(old for old in draft.lasting.memories(5) if old.title == title))
     block = f"**[NOTE - PERMANENT] {title}** *(Ep1, T3, +0)*\nThe text of {title}.\n\n"
     assert home.text() == before.replace(block, "")
 
@@ -82,7 +82,7 @@ def document_of(*located) -> Document:
 @example([(1, "", memory("", text="", category=""))])
 @example([(1, "a", memory("1", episode="1", turns=""))])
 @example([(1, "a", memory("1", turns="5->6"))])
-def test_what_is_written_is_read_back(located):
+def test_written_memories_are_read_back(located):
     document = document_of(*located)
     read = parse(render(document))
     expected: dict[int, list] = {}
@@ -136,7 +136,7 @@ LINES = st.sampled_from(
 
 
 @given(st.lists(LINES, max_size=25).map(b"\n".join), memories(plain_texts), st.sampled_from([5, 6, 7]))
-def test_a_new_memory_changes_no_byte_of_what_was_there(data, new, location_id):
+def test_adding_a_memory_changes_no_existing_byte(data, new, location_id):
     before = parse(data)
     after = added(before, location_id, "Hall", new)
     read = parse(render(after))
@@ -147,7 +147,7 @@ def test_a_new_memory_changes_no_byte_of_what_was_there(data, new, location_id):
 
 
 @given(st.lists(LINES, max_size=25).map(b"\n".join), st.data())
-def test_a_memory_that_changes_changes_no_other_byte(data, choice):
+def test_changing_a_memory_changes_no_other_byte(data, choice):
     before = parse(data)
     places = [(place, kept) for place in before.section_indexes for kept in before.memories(place)]
     if not places:
@@ -167,7 +167,7 @@ def entries(document):
 
 
 def raw_before(document, memory):
-    """The bytes of everything in front of this very memory."""
+    """Yield the bytes before this memory."""
     for section in document.sections:
         if not any(kept is memory for kept in section.memories):
             yield section.data
@@ -180,7 +180,7 @@ def raw_before(document, memory):
 
 
 def expected_with(before, read, location_id, new):
-    # In the first of the location's sections, so not always the last of all its memories.
+    # The new memory is the last of the location's first section.
     first = len(read.sections_of(location_id)[0].memories) - 1
     return [*before[:first], in_one_line(new), *before[first:]]
 
@@ -192,7 +192,7 @@ def raw_parts(section):
 
 
 def is_subsequence(parts, data) -> bool:
-    """All of them stand in the data in this order, each whole or (where a memory went in between) in two pieces."""
+    """Return whether all parts occur in this order. A part may be split by an inserted memory."""
     at = 0
     for part in parts:
         for line in part.splitlines(keepends=True):
@@ -203,7 +203,7 @@ def is_subsequence(parts, data) -> bool:
     return True
 
 
-def test_an_entry_that_changes_leaves_all_others_as_their_owner_wrote_them():
+def test_changed_entry_leaves_others_as_written():
     document = parse(HAND_WRITTEN)
     rug = document.memories(5)[1]
     after = invalidated(document, 5, rug, "It was nailed down", 50)
@@ -217,7 +217,7 @@ def test_an_entry_that_changes_leaves_all_others_as_their_owner_wrote_them():
     assert render(after) == expected
 
 
-def test_what_is_not_understood_is_told_with_its_line():
+def test_problems_are_reported_with_line_numbers():
     assert [(problem.line, problem.message) for problem in parse(HAND_WRITTEN).problems()] == [
         (1, "text that is not a memory: 'My notes on the game, not for the machine.'"),
         (14, "text that is not a memory: 'Remember to ask about the case!'"),
@@ -227,7 +227,7 @@ def test_what_is_not_understood_is_told_with_its_line():
     ]
 
 
-def test_a_file_with_the_line_ends_of_windows_keeps_them():
+def test_windows_line_endings_are_kept():
     data = render(document_of((5, "Hall", memory()))).replace(b"\n", b"\r\n")
     after = render(added(parse(data), 5, "Hall", memory("Another")))
     assert after.count(b"\n") == after.count(b"\r\n")
@@ -235,12 +235,12 @@ def test_a_file_with_the_line_ends_of_windows_keeps_them():
 
 
 @pytest.mark.parametrize("outcome", ["", "changed", "to → 5"])
-def test_an_arrow_in_an_action_does_not_separate_its_outcome(outcome):
+def test_arrow_in_an_action_is_not_a_separator(outcome):
     (read,) = parse(render(document_of((5, "Hall", memory(action="say a → b", outcome=outcome))))).memories(5)
     assert (read.action, read.outcome) == ("say a -> b", outcome.replace("→", "->"))
 
 
-def test_only_the_section_of_a_place_has_visits():
+def test_only_places_have_visits():
     counted = "**Visits:** 1 | **Episodes:** 1\n"
     for subject, head in (
         (5, f"## Location 5: Bell\n{counted}"),
@@ -269,7 +269,7 @@ def test_only_the_section_of_a_place_has_visits():
         ("A note.\n\n-----\n", "A note.\n\n@\n-----\n"),
     ],
 )
-def test_the_first_memory_of_a_section_has_an_empty_line_before_it(body, after):
+def test_first_memory_of_a_section_follows_an_empty_line(body, after):
     head = "## Location 5: Hall\n**Visits:** 1 | **Episodes:** 1\n"
     written = render(added(parse(f"{head}{body}".encode()), 5, "Hall", memory("A"))).decode()
     assert written == head + after.replace("@", "**[NOTE - PERMANENT] A** *(Ep1, T3, +0)*\nThe text of A.\n")
@@ -285,19 +285,19 @@ def test_the_first_memory_of_a_section_has_an_empty_line_before_it(body, after):
         ("\n\nA note.\n", "\n\n@\nA note.\n"),
     ],
 )
-def test_a_further_memory_has_an_empty_line_around_it(end, after):
+def test_further_memory_is_surrounded_by_empty_lines(end, after):
     head = "## Location 5: Hall\n**Visits:** 1 | **Episodes:** 1\n\n**[NOTE] A** *(Ep1, T1)*\nThe text."
     written = render(added(parse(f"{head}{end}".encode()), 5, "Hall", memory("B"))).decode()
     assert written == head + after.replace("@", "**[NOTE - PERMANENT] B** *(Ep1, T3, +0)*\nThe text of B.\n")
 
 
-def test_text_around_a_memory_is_reported_on_both_sides():
+def test_text_around_a_memory_is_reported():
     document = parse(b"## Location 5: Hall\nMine.\n**[NOTE] A** *(Ep1, T1)*\nThe text.\n#### More\n")
     assert [problem.line for problem in document.problems()] == [2, 5]
 
 
 @pytest.mark.parametrize("last", ["## Location 5: Hall", "## Location 5: Hall\n**Visits:** 2 | **Episodes:** 1"])
-def test_a_last_line_without_an_end_gets_one_before_what_is_added(last):
+def test_last_line_without_newline_gets_one(last):
     after = render(added(parse(last.encode()), 5, "Hall", memory())).decode()
     assert after.startswith("## Location 5: Hall\n")
     document = parse(after.encode())
@@ -306,7 +306,7 @@ def test_a_last_line_without_an_end_gets_one_before_what_is_added(last):
 
 @pytest.mark.parametrize("forged", FORGERIES)
 @pytest.mark.parametrize("field", ["title", "text", "category", "turns", "episode", "name", "reason", "superseded_by"])
-def test_no_text_becomes_structure(field, forged):
+def test_text_never_becomes_structure(field, forged):
     nasty = f"{forged} and {forged}"
     fields = {field: nasty} if field not in ("name", "reason", "superseded_by") else {}
     if field in ("reason", "superseded_by"):
@@ -318,7 +318,7 @@ def test_no_text_becomes_structure(field, forged):
     assert read.sections_of(5)[0].name == single_spaced(name)
 
 
-def test_locations_stand_in_the_order_of_their_numbers_and_those_that_are_there_never_move():
+def test_new_locations_are_sorted_and_existing_ones_stay():
     data = b"# Location Memories\n\n## Location 9: Nine\n\n## Location 4: Four\n\n## Mine\n"
     document = parse(data)
     for location_id in (3, 5, 12, 4):
@@ -326,12 +326,12 @@ def test_locations_stand_in_the_order_of_their_numbers_and_those_that_are_there_
     assert [section.location_id for section in document.sections] == [None, 3, 5, 9, 4, None, 12]
 
 
-def test_of_two_sections_of_a_location_the_first_names_it():
+def test_first_section_names_a_location():
     document = parse(b"## Location 9: Nine\n\n## Location 4: Four\n\n## Location 9: Another\n")
     assert {place: heading.name for place, heading in document.headings([4, 9]).items()} == {4: "Four", 9: "Nine"}
 
 
-def test_a_broken_entry_says_what_is_wrong():
+def test_broken_entry_is_reported_with_its_problem():
     body = b"## Location 5: Hall\n\n"
     broken = {
         b"**[NOTE - SOMETIMES] A** *(Ep1, T1)*": "'SOMETIMES' is neither a persistence nor a status",
@@ -346,21 +346,21 @@ def test_a_broken_entry_says_what_is_wrong():
         assert by_place(document.find(EVERY)) == {}
 
 
-def test_a_section_with_the_same_bytes_is_not_read_again():
+def test_unchanged_section_is_not_parsed_again():
     document = document_of((5, "Hall", memory()), (6, "Attic", memory()))
     known = {section.data: section for section in document.sections}
     again = parse(render(document), known)
-    assert all(one is other for one, other in zip(again.sections, document.sections, strict=True))
+    assert all(new is old for new, old in zip(again.sections, document.sections, strict=True))
 
 
 @pytest.mark.parametrize("between", ["", "\n", "\n\n"])
-def test_a_header_without_text_does_not_take_the_next_memory(between):
+def test_header_without_text_ends_before_the_next_memory(between):
     headers = "**[NOTE] A** *(Ep1, T1)*\n" + between + "**[NOTE] B** *(Ep1, T1)*\nIt is here.\n"
     document = parse(f"## Location 5: Hall\n\n{headers}".encode())
     assert [(memory.title, memory.text) for memory in document.memories(5)] == [("A", ""), ("B", "It is here.")]
 
 
-def test_a_location_before_all_others_leaves_the_last_one_as_it_is():
+def test_adding_a_first_location_keeps_the_last_unchanged():
     last = b"## Location 5: Hall\n\n**[NOTE] A** *(Ep1, T1)*\nIt is here."
     rendered = render(added(parse(last), 1, "Gate", memory()))
     assert rendered.startswith(b"## Location 1: Gate")

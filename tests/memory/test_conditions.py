@@ -1,4 +1,4 @@
-"""In which states a memory holds: only what separates the outcomes that were observed."""
+"""Tests of the conditions of a memory: states that separate the observed outcomes."""
 
 import logging
 from types import SimpleNamespace
@@ -33,17 +33,17 @@ ROPE, NEST, LEAVES = (
         ([()], [(DARK,)], "north", ["light"]),
         ([(ROPE, NEST, LEAVES)], [()], "up", ["1 carried", "2 carried"]),
         ([(ROPE, NEST)], [()], "climb nest", ["2 carried"]),
-        # One more observation tells what does not matter.
+        # A further observation excludes conditions.
         ([(ROPE, NEST), (NEST,)], [()], "up", ["2 carried"]),
         ([(ROPE,)], [(), (ROPE, NEST)], "up", []),
         ([(ROPE,)], [(ROPE,)], "up", []),
-        # A door that is out of sight is neither open nor closed.
+        # A door out of sight is neither open nor closed.
         ([(OPEN,)], [()], "down", []),
         ([], [(ROPE,)], "up", []),
         ([(ROPE,)], [], "up", []),
     ],
 )
-def test_only_what_separates_the_observed_outcomes_is_a_condition(own, others, action, expected):
+def test_conditions_separate_observed_outcomes(own, others, action, expected):
     assert [claim.short for claim in separating(own, others, action)] == expected
 
 
@@ -64,7 +64,7 @@ def test_only_what_separates_the_observed_outcomes_is_a_condition(own, others, a
         (Claim(Relation.LIGHT), (DARK,), False),
     ],
 )
-def test_a_state_says_what_is_carried_present_and_dark_and_of_doors_what_was_seen(claim, state, expected):
+def test_claims_in_a_state(claim, state, expected):
     assert holds(claim, state) is expected
 
 
@@ -73,10 +73,10 @@ states = st.lists(st.lists(things, max_size=5).map(tuple), max_size=4)
 
 
 @given(states, states, st.sampled_from(["down", "open window", "open trap door", ""]))
-def test_a_condition_is_true_of_all_states_of_one_outcome_and_false_of_all_of_the_other(own, others, action):
-    found = separating(own, others, action)
-    assert len(found) <= 2
-    for claim in found:
+def test_condition_holds_for_all_own_states_and_no_other(own, others, action):
+    conditions_found = separating(own, others, action)
+    assert len(conditions_found) <= 2
+    for claim in conditions_found:
         assert all(holds(claim, state) is True for state in own)
         assert all(holds(claim, state) is False for state in others)
 
@@ -104,10 +104,14 @@ FAILS = remember("Up is too hard", category="FAILURE")
 
 def conditions(manager):
     kept = [*manager.memory_cache.get(5, ()), *manager.ephemeral_cache.get(5, ())]
-    return {one.title: [claim.short for claim in one.when] for one in kept if one.status == "ACTIVE" and one.action}
+    return {
+        memory.title: [claim.short for claim in memory.when]
+        for memory in kept
+        if memory.status == "ACTIVE" and memory.action
+    }
 
 
-def test_each_further_observation_narrows_the_conditions(play):
+def test_further_observations_narrow_conditions(play):
     manager = play(WORKS, FAILS)
     climb(manager, 1)
     climb(manager, 2, ROPE, NEST, works=False)
@@ -119,7 +123,7 @@ def test_each_further_observation_narrows_the_conditions(play):
     assert conditions(manager) == {"Up leads to the crown": ["2 not carried"], "Up is too hard": ["2 carried"]}
 
 
-def test_the_states_observed_survive_the_process(play):
+def test_observed_states_survive_a_restart(play):
     manager = play(WORKS, FAILS)
     climb(manager, 1)
     climb(manager, 2, ROPE, NEST, works=False)
@@ -131,7 +135,7 @@ def test_the_states_observed_survive_the_process(play):
     assert conditions(later) == {"Up leads to the crown": ["2 not carried"], "Up is too hard": ["2 carried"]}
 
 
-def test_where_no_state_separates_them_any_longer_the_newer_ground_truth_wins(play):
+def test_newer_facts_win_if_no_state_separates_outcomes(play):
     manager = play(WORKS, FAILS)
     climb(manager, 1)
     climb(manager, 2, NEST, works=False)
@@ -143,12 +147,12 @@ def test_where_no_state_separates_them_any_longer_the_newer_ground_truth_wins(pl
 @pytest.mark.parametrize(
     ("fields", "stays"),
     [
-        pytest.param({}, False, id="nothing is known of its state"),
-        pytest.param({"when": (NEST,)}, True, id="its conditions separate it"),
-        pytest.param({"pinned": True}, True, id="a person says so"),
+        pytest.param({}, False, id="unknown state"),
+        pytest.param({"when": (NEST,)}, True, id="separated by conditions"),
+        pytest.param({"pinned": True}, True, id="pinned"),
     ],
 )
-def test_what_no_turn_has_taught_gives_way_to_what_a_turn_shows(play, fields, stays):
+def test_untested_memory_gives_way_to_facts(play, fields, stays):
     manager = play(WORKS)
     climb(manager, 1)
     manager.add_memory(5, "Tree", memory("Up is too hard", action="up", outcome="nothing", **fields))
@@ -157,14 +161,14 @@ def test_what_no_turn_has_taught_gives_way_to_what_a_turn_shows(play, fields, st
     assert "Up leads to the crown" in conditions(manager)
 
 
-def test_the_conditions_of_a_memory_without_a_contrary_are_dropped_once_they_do_not_matter(play):
+def test_irrelevant_conditions_are_dropped(play):
     manager = play()
     manager.add_memory(5, "Tree", memory("Up", action="up", outcome="to 6", when=(ROPE, NEST)))
     climb(manager, 1, NEST, known_way=True)
     assert conditions(manager) == {"Up": ["2 carried"]}
 
 
-def test_a_pinned_memory_is_counted_when_its_outcome_occurs_again(play):
+def test_pinned_memory_is_counted_when_seen_again(play):
     manager = play(WORKS, FAILS)
     climb(manager, 1)
     climb(manager, 2, ROPE, works=False)
@@ -175,7 +179,7 @@ def test_a_pinned_memory_is_counted_when_its_outcome_occurs_again(play):
 
 
 @pytest.mark.parametrize("first", ["way", "death"])
-def test_the_conditions_of_a_death_and_of_a_safe_way_separate_them(play, first):
+def test_conditions_separate_a_death_from_a_safe_exit(play, first):
     deadly = remember("Up kills", category="DANGER", action="up")
     died = {"nothing_changed": False, "died": True, "loss": Loss(LossKind.DEATH, LossCause.ACTION, "You fall.")}
     manager = play(*([WORKS, deadly] if first == "way" else [deadly, WORKS]))
@@ -187,7 +191,7 @@ def test_the_conditions_of_a_death_and_of_a_safe_way_separate_them(play, first):
     assert conditions(manager) == {"Up leads to the crown": ["1 carried"], "Up kills": ["1 not carried"]}
 
 
-def test_what_a_person_wrote_keeps_its_conditions(play):
+def test_pinned_memory_keeps_its_conditions(play):
     manager = play(FAILS)
     kept = memory("Up", action="up", outcome="to 6", when=(ROPE,), pinned=True)
     manager.add_memory(5, "Tree", kept)

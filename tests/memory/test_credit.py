@@ -1,4 +1,4 @@
-"""A memory that advised an action is credited or blamed with the outcome: once, and whatever crashes in between."""
+"""Tests of credit: how often a memory was followed, and how often it worked."""
 
 import subprocess
 import sys
@@ -32,7 +32,7 @@ def path(tmp_path):
     return tmp_path / "Memories.md"
 
 
-def test_what_came_of_advice_stands_in_the_file(path):
+def test_results_of_followed_memories_are_in_the_file(path):
     play = Play(path)
     for number, facts in enumerate([WORKS, FAILS, WORKS], 1):
         play.turn(number, **facts)
@@ -46,14 +46,14 @@ def test_what_came_of_advice_stands_in_the_file(path):
     assert play.counts() == {"Lever": (2, 2), "Bell": (0, 3)}
 
 
-def test_an_outcome_names_the_inventory_instead_of_the_player_object():
+def test_outcome_names_the_inventory_instead_of_the_player_object():
     taken = ObjectMove(7, "lamp", 5, "Kitchen", 1, "(self object)", False)
     dropped = ObjectMove(8, "key", 1, "(self object)", 5, "Kitchen", False)
     turn = ZMachineContext(inventory_before=("key",), inventory_after=("lamp",), moved=(taken, dropped))
     assert outcome_in_words(turn) == "lamp: Kitchen → inventory; key: inventory → Kitchen"
 
 
-def test_only_what_was_shown_at_the_place_is_judged(path):
+def test_only_memories_shown_at_the_place_are_credited(path):
     play = Play(path)
     play.turn(1, look=False, **WORKS)
     play.manager.get_location_memory(5)
@@ -64,7 +64,7 @@ def test_only_what_was_shown_at_the_place_is_judged(path):
     assert play.counts() == {}
 
 
-def test_what_worked_already_is_not_blamed_for_doing_nothing_more(path):
+def test_success_is_not_blamed_for_a_repetition_without_effect(path):
     play = Play(path)
     for number, facts in enumerate([WORKS, FAILS, FAILS], 1):
         play.turn(number, **facts)
@@ -76,7 +76,7 @@ def test_what_worked_already_is_not_blamed_for_doing_nothing_more(path):
     assert play.counts() == {"Lever": (1, 2)}
 
 
-def test_what_was_learned_in_this_episode_is_not_blamed_for_being_done_already_but_a_way_is(path):
+def test_new_memory_is_blamed_only_if_it_names_an_exit(path):
     play = Play(path)
     learned = {"category": "SUCCESS", "episode": 2, "turns": "1"}
     play.manager.add_memory(5, "Hall", memory("Box", text="It holds a coin.", action="open box", **learned))
@@ -89,7 +89,7 @@ def test_what_was_learned_in_this_episode_is_not_blamed_for_being_done_already_b
     assert play.counts() == {"Way": (1, 3)}
 
 
-def test_a_turn_that_is_played_again_counts_once(path):
+def test_repeated_turn_counts_once(path):
     for _ in range(3):
         play = Play(path)
         for number in range(1, 8):
@@ -99,7 +99,7 @@ def test_a_turn_that_is_played_again_counts_once(path):
     assert play.counts() == {"Lever": (7, 7)}
 
 
-def test_a_memory_did_not_advise_the_turn_that_taught_it(path):
+def test_turn_does_not_credit_the_memory_it_taught(path):
     play = Play(path)
     play.manager.add_memory(5, "Hall", PULL)
     play.turn(9, "pull chain", **WORKS)
@@ -108,7 +108,7 @@ def test_a_memory_did_not_advise_the_turn_that_taught_it(path):
     assert play.counts() == {"Pull": (1, 1)}
 
 
-def test_a_trial_in_the_first_turn_counts(path):
+def test_trial_in_the_first_turn_counts(path):
     play = Play(path)
     fields = {"category": "DANGER", "action": "pull lever", "outcome": "died"}
     play.manager.add_memory(5, "Hall", memory("Danger", text="It bites.", **fields))
@@ -117,7 +117,7 @@ def test_a_trial_in_the_first_turn_counts(path):
     assert play.counts() == {"Lever": (1, 1), "Danger": (0, 1)}
 
 
-def test_a_danger_is_counted_beside_what_works_but_not_in_the_turn_that_taught_it(path):
+def test_danger_is_counted_except_in_the_turn_that_taught_it(path):
     play = Play(path)
     fields = {"category": "DANGER", "action": "pull lever", "outcome": "died"}
     play.manager.add_memory(5, "Hall", memory("New danger", text="It fell.", episode=2, turns="9", **fields))
@@ -130,7 +130,7 @@ def test_a_danger_is_counted_beside_what_works_but_not_in_the_turn_that_taught_i
     assert play.counts() == {"Lever": (2, 2), "Danger": (0, 2), "New danger": (0, 1)}
 
 
-def test_counts_wait_for_another_write_but_not_for_long(path):
+def test_counts_are_written_with_other_changes_or_after_a_delay(path):
     play = Play(path)
     play.turn(1, **WORKS)
     assert play.counts() == {"Lever": (1, 1)}, "the visit was written, and took the count along"
@@ -146,13 +146,13 @@ def test_counts_wait_for_another_write_but_not_for_long(path):
     assert play.counts() == {"Lever": (13, 13)}
 
 
-def test_the_journal_and_the_trials_have_it(path):
+def test_credit_is_in_journal_and_trials(path):
     play = Play(path)
     play.turn(4, "pull lever", **WORKS)
     play.turn(6, "ring the bell", **FAILS)
     play.manager.reset_episode()
-    *_, one, other = play.manager.store.journal.records()
-    assert [(record.change.kind, record.change.after.title, record.change.reason) for record in (one, other)] == [
+    *_, first, second = play.manager.store.journal.records()
+    assert [(record.change.kind, record.change.after.title, record.change.reason) for record in (first, second)] == [
         ("credited", "Lever", "“pull lever” worked in turn 4: score +5"),
         ("credited", "Bell", "“ring the bell” did not work in turn 6: nothing changed"),
     ]
@@ -163,7 +163,7 @@ def test_the_journal_and_the_trials_have_it(path):
     assert play.manager.drain_events() == []
 
 
-def test_of_many_trials_the_last_are_named(path):
+def test_journal_names_the_last_of_many_trials(path):
     play = Play(path)
     for number in range(1, 7):
         play.turn(number, **WORKS)
@@ -189,7 +189,7 @@ play.manager.reset_episode()
 
 @pytest.mark.slow
 @pytest.mark.parametrize("call", ["create", "flush", "link", "replace"])
-def test_a_kill_while_trials_are_counted_loses_and_doubles_nothing(path, call):
+def test_kill_during_credit_loses_and_doubles_nothing(path, call):
     done = subprocess.run([sys.executable, "-c", KILLED, str(path), call], cwd=ROOT)
     assert done.returncode == 9
     play = Play(path)
@@ -200,7 +200,7 @@ def test_a_kill_while_trials_are_counted_loses_and_doubles_nothing(path, call):
     assert play.counts() == {"Lever": (5, 5)}
 
 
-def test_several_players_count_together(path):
+def test_concurrent_players_are_counted_together(path):
     plays = [Play(path, episode) for episode in (2, 3, 4)]
     for number in range(1, 4):
         for play in plays:
@@ -209,7 +209,7 @@ def test_several_players_count_together(path):
     assert plays[0].counts() == {"Lever": (9, 9)}
 
 
-def test_a_memory_that_is_gone_takes_nothing_with_it(path):
+def test_removed_memory_does_not_affect_others(path):
     play = Play(path)
     play.turn(1, look=False)
     play.turn(2, **WORKS)
@@ -226,10 +226,10 @@ TURNS = st.lists(
 
 @settings(max_examples=40, deadline=None)
 @given(turns=TURNS, cuts=st.sets(st.integers(0, 40)), reopened=st.sets(st.integers(0, 40)))
-def test_it_counts_what_a_plain_list_would(tmp_path_factory, turns, cuts, reopened):
+def test_counts_match_a_simple_model(tmp_path_factory, turns, cuts, reopened):
     path = tmp_path_factory.mktemp("evidence") / "Memories.md"
     play = Play(path)
-    # Unpinned, they would be marked as wrong after two failures.
+    # Unpinned memories would be invalidated after two failures.
     play.manager.add_memory(5, "Hall", replace(LEVER, pinned=True))
     play.manager.add_memory(5, "Hall", replace(BELL, pinned=True))
     expected, seen, done = {}, set(), set()
@@ -254,11 +254,11 @@ DOWN = memory("Down", category="SUCCESS", text="Leads on.", action="down", outco
 
 
 def status(play):
-    kept = [one for one in play.manager.memory_cache[7] if one.action]
-    return [(one.title, one.status, one.invalidation_reason) for one in kept]
+    kept = [memory for memory in play.manager.memory_cache[7] if memory.action]
+    return [(memory.title, memory.status, memory.invalidation_reason) for memory in kept]
 
 
-def test_what_came_out_otherwise_whenever_it_was_tried_is_marked_as_wrong(path):
+def test_memory_that_always_fails_is_invalidated(path):
     play = Play(path)
     play.manager.add_memory(7, "Attic", DOWN)
     play.turn(1, "down", place=7, **FAILS)
@@ -272,17 +272,17 @@ def test_what_came_out_otherwise_whenever_it_was_tried_is_marked_as_wrong(path):
 
 
 @pytest.mark.parametrize("marks", [{"pinned": True}, {"worked": 1, "tried": 1}, {"action": ""}])
-def test_what_a_person_wants_worked_once_or_names_no_action_stays(path, marks):
+def test_pinned_or_successful_memory_is_not_invalidated(path, marks):
     play = Play(path)
     kept = memory("Down", category="SUCCESS", text="Go down, it leads on.", **({"action": "down"} | marks))
     play.manager.add_memory(7, "Attic", kept)
     for number in (1, 2, 3):
         play.turn(number, "down", place=7, **FAILS)
     play.manager.reset_episode()
-    assert [one.status for one in play.manager.memory_cache[7]] == ["ACTIVE"]
+    assert [memory.status for memory in play.manager.memory_cache[7]] == ["ACTIVE"]
 
 
-def test_a_try_in_another_state_than_it_was_learned_in_says_nothing_against_it(tmp_path):
+def test_trial_in_another_state_does_not_count(tmp_path):
     learned = remember("Down", category="SUCCESS", text="Leads on.")
     play = Play(tmp_path / "Memories.md", episode=1)
     play.manager = SimpleMemoryManager(
@@ -293,9 +293,9 @@ def test_a_try_in_another_state_than_it_was_learned_in_says_nothing_against_it(t
     for number in (1, 2, 3):
         again.turn(number, "down", **FAILS)
     again.manager.reset_episode()
-    assert (again.counts(), [one.status for one in again.manager.memory_cache[5]]) == ({}, ["ACTIVE"])
+    assert (again.counts(), [memory.status for memory in again.manager.memory_cache[5]]) == ({}, ["ACTIVE"])
     last = Play(tmp_path / "Memories.md", episode=3)
     for number in (1, 2):
         last.turn(number, "down", state=(OPEN,), **FAILS)
     last.manager.reset_episode()
-    assert [one.status for one in last.manager.memory_cache[5]] == ["SUPERSEDED"]
+    assert [memory.status for memory in last.manager.memory_cache[5]] == ["SUPERSEDED"]

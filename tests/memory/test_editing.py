@@ -1,4 +1,4 @@
-"""What a person changes: through the same safe store, refused where somebody else was faster, always on record."""
+"""Tests of edits by a person."""
 
 import subprocess
 import sys
@@ -54,7 +54,7 @@ def read(home):
         ),
     ],
 )
-def test_an_edit_is_on_disk_and_on_record_and_leaves_the_rest_alone(store, home, wanted, fields, kind):
+def test_edit_is_in_file_and_journal(store, home, wanted, fields, kind):
     expected = replace(RUG, **fields)
     assert edit(store, 5, "Rug", wanted) == expected
     assert read(home) == {"Rug": expected, "Sword": memory("Sword", "core")}
@@ -67,7 +67,7 @@ def test_an_edit_is_on_disk_and_on_record_and_leaves_the_rest_alone(store, home,
     )
 
 
-def test_marks_can_be_taken_away_and_one_takes_the_place_of_the_other(store, home):
+def test_pin_and_veto_exclude_each_other(store, home):
     steps = [
         (Edit(pinned=True), (True, False), "pinned"),
         (Edit(vetoed=True), (False, True), "vetoed"),
@@ -85,7 +85,7 @@ def test_marks_can_be_taken_away_and_one_takes_the_place_of_the_other(store, hom
 
 
 @pytest.mark.parametrize(("text", "stays"), [("A lamp.", False), ("Z lamp.", False), ("The text  of Lamp.", True)])
-def test_only_a_new_text_loses_the_claims_of_the_old_one(store, text, stays):
+def test_new_text_removes_claims(store, text, stays):
     claims = (Claim(Relation.HERE, 4, "lamp"),)
     with store.transaction() as draft:
         draft.add(5, "Hall", memory("Lamp", claims=claims, when=claims, action="look", outcome="changed"))
@@ -93,14 +93,14 @@ def test_only_a_new_text_loses_the_claims_of_the_old_one(store, text, stays):
     assert (made.claims, made.when, made.outcome) == ((claims, claims, "changed") if stays else ((), (), ""))
 
 
-def test_what_was_superseded_can_be_believed_again(store):
+def test_superseded_memory_can_be_reactivated(store):
     edit(store, 5, "Rug", Edit(status="SUPERSEDED"))
     with pytest.raises(MemoryEditError, match="superseded, so it can't be pinned"):
         edit(store, 5, "Rug", Edit(pinned=True))
     assert edit(store, 5, "Rug", Edit(status="ACTIVE", pinned=True)) == replace(RUG, pinned=True)
 
 
-def test_an_edit_that_changes_nothing_writes_nothing(store, home):
+def test_edit_without_a_change_writes_nothing(store, home):
     before = home.text(), store.journal.size()
     assert edit(store, 5, "Rug", Edit(text=RUG.text, pinned=False)) == RUG
     assert (home.text(), store.journal.size()) == before
@@ -118,21 +118,21 @@ def test_an_edit_that_changes_nothing_writes_nothing(store, home):
         (Edit(pinned=True, vetoed=True), "either pinned or hidden"),
     ],
 )
-def test_an_edit_that_makes_no_sense_is_refused(store, home, wanted, named):
+def test_invalid_edit_is_refused(store, home, wanted, named):
     before = home.text()
     with pytest.raises(MemoryEditError, match=named):
         edit(store, 5, "Rug", wanted)
     assert home.text() == before
 
 
-def test_what_is_not_in_the_file_can_not_be_edited(store):
+def test_unknown_memory_cannot_be_edited(store):
     for place, title in ((5, "Axe"), (6, "Rug"), (99, "Rug")):
         with pytest.raises(MemoryEditError, match="There is no memory titled"):
             edit(store, place, title, Edit(pinned=True))
 
 
 @pytest.mark.parametrize("by", ["fingerprint", "text"])
-def test_a_change_in_between_is_refused_and_nothing_is_lost(store, home, by):
+def test_edit_after_a_concurrent_change_is_refused(store, home, by):
     looked_at = fingerprint(RUG) if by == "fingerprint" else RUG.text
     other = home.open().store
     edit(other, 5, "Rug", Edit(text="Somebody else was faster."))
@@ -143,14 +143,14 @@ def test_a_change_in_between_is_refused_and_nothing_is_lost(store, home, by):
     assert edit(store, 5, "Rug", Edit(text="Mine."), expected=fingerprint(refused.value.now)).text == "Mine."
 
 
-def test_being_seen_again_or_tried_meanwhile_is_no_conflict(store, home):
+def test_concurrent_observation_is_not_a_conflict(store, home):
     looked_at = fingerprint(RUG)
     home.open().add_memory(5, "Hall", replace(RUG, turns="40", tried=0, worked=0))
     made = edit(store, 5, "Rug", Edit(text="Mine."), expected=looked_at)
     assert (made.text, made.observation_count, made.worked) == ("Mine.", 4, 5)
 
 
-def test_of_several_with_one_title_the_one_that_was_looked_at_is_meant(store, home):
+def test_expected_text_selects_among_equal_titles(store, home):
     wrong = replace(RUG, status="SUPERSEDED", superseded_by="Rug", text="Another.")
     home.open().add_memory(5, "Hall", wrong)
     assert edit(store, 5, "rug", Edit(category="DANGER")).text == RUG.text
@@ -160,7 +160,7 @@ def test_of_several_with_one_title_the_one_that_was_looked_at_is_meant(store, ho
     assert refused.value.now.text == RUG.text
 
 
-def test_a_full_disk_changes_nothing(tmp_path):
+def test_edit_on_a_full_disk_changes_nothing(tmp_path):
     class Full(Disk):
         full = False
 
@@ -197,14 +197,14 @@ print("ready", flush=True)
 seen = 0
 for number in range(40):
     assert manager.add_memory(5, "Hall", memory(f"Memory {number}"))
-    # False where the text that was looked at has just been changed.
+    # False if the expected text was just changed.
     seen += manager.update_memory_metadata(manager.memory_cache[5][0], 5, "Hall", 100 + number, 2)
 print(seen)
 """
 
 
 @pytest.mark.slow
-def test_a_person_and_a_player_change_the_same_file_and_lose_nothing(store, home):
+def test_concurrent_edits_and_additions_lose_nothing(store, home):
     other = subprocess.Popen(
         [sys.executable, "-c", ADDING, str(home.address)], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
@@ -225,7 +225,7 @@ def test_a_person_and_a_player_change_the_same_file_and_lose_nothing(store, home
 
 @settings(max_examples=60, deadline=None)
 @given(text=texts, title=texts.filter(str.strip), pinned=st.booleans(), vetoed=st.booleans())
-def test_any_text_is_kept_as_it_was_given(tmp_path_factory, text, title, pinned, vetoed):
+def test_any_text_is_stored_as_given(tmp_path_factory, text, title, pinned, vetoed):
     path = tmp_path_factory.mktemp("edit") / "Memories.md"
     with SimpleMemoryManager.open(path) as manager:
         manager.add_memory(5, "Hall", memory(title))

@@ -1,4 +1,4 @@
-"""What an action did (refused, answered, no effect, changed), and what is asked about it."""
+"""Tests of the effect of an action (refused, answered, none, changed), and of what is asked about it."""
 
 import json
 import logging
@@ -65,7 +65,7 @@ def requests(manager):
         ({}, None),
     ],
 )
-def test_four_effects_are_kept_apart(facts, effect):
+def test_effects_from_facts(facts, effect):
     assert ZMachineContext(**facts).effect == effect
 
 
@@ -81,18 +81,18 @@ def test_four_effects_are_kept_apart(facts, effect):
         ("examine mailbox", None),
     ],
 )
-def test_the_interpreter_tells_what_the_parser_refused_from_what_the_game_answered(zork1, command, effect):
+def test_refusals_by_the_parser_are_distinguished_from_responses(zork1, command, effect):
     with JerichoInterface(zork1) as game:
         step = game.act(command)
     assert ground_truth(step, turn=1, first_visit=False).effect == effect
 
 
-def test_a_story_that_counts_refusals_as_moves_does_not_tell_them_apart():
+def test_refusals_that_count_as_moves_are_not_recognized():
     with JerichoInterface(STORIES / "oldstyle.z3") as game:
         assert ground_truth(game.act("qzxvj"), turn=1, first_visit=False).effect == Effect.ANSWERED
 
 
-def test_only_what_did_nothing_again_in_the_same_state_is_called_permanent(play, state):
+def test_repeated_failure_in_the_same_state_is_permanent(play, state):
     manager = play()
     ask = "ask wizard about gem", "“It is in the cave.”"
     turn(manager, state, *ask)
@@ -115,7 +115,7 @@ def test_only_what_did_nothing_again_in_the_same_state_is_called_permanent(play,
     ],
     ids=["object", "unnamed", "moves by itself", "changes by itself", "inventory", "score", "death"],
 )
-def test_any_change_clears_what_was_tried_in_vain(play, state, between):
+def test_any_change_allows_another_attempt(play, state, between):
     manager = play()
     push = "push wall", "It stays where it is."
     turn(manager, state, *push)
@@ -124,7 +124,7 @@ def test_any_change_clears_what_was_tried_in_vain(play, state, between):
     assert [one.context.effect for one in requests(manager) if one.action == "push wall"] == [Effect.ANSWERED]
 
 
-def test_another_state_or_another_answer_is_no_repetition(play, state):
+def test_other_state_or_response_is_not_a_repetition(play, state):
     manager = play()
     turn(manager, state, "push wall", "No.")
     turn(manager, state, "push wall", "No.", state=(DOOR_OPEN,))
@@ -132,7 +132,7 @@ def test_another_state_or_another_answer_is_no_repetition(play, state):
     assert {one.context.effect for one in requests(manager)} == {Effect.ANSWERED}
 
 
-def test_what_was_tried_in_vain_is_known_after_an_interruption(play, state, tmp_path):
+def test_attempts_survive_an_interruption(play, state, tmp_path):
     manager = play()
     turn(manager, state, "push wall", "No.")
     manager.save_session(tmp_path / "session.json")
@@ -143,13 +143,13 @@ def test_what_was_tried_in_vain_is_known_after_an_interruption(play, state, tmp_
     assert [one.context.effect for one in requests(later)] == [Effect.NONE]
 
 
-def test_what_the_parser_refused_is_not_asked_about(play, state):
+def test_refusal_by_the_parser_is_not_asked_about(play, state):
     manager = play()
     turn(manager, state, "qzxvj", "I don't know the word.", refused_by_parser=True)
     assert requests(manager) == []
 
 
-def test_another_answer_of_the_wizard_is_asked_about_and_the_same_one_is_not(play, state):
+def test_only_a_new_response_is_asked_about(play, state):
     answers = [remember(f"Answer {n}", text=f"Text {n}.", category="NOTE", action="ask wizard") for n in (1, 2)]
     manager = play(*answers)
     said = ["“The gem is in the cave.”", "“The gem is in the cave.”", "“Beware of the dog.”", "“Beware of the dog.”"]
@@ -165,8 +165,8 @@ def test_another_answer_of_the_wizard_is_asked_about_and_the_same_one_is_not(pla
 
 
 @pytest.mark.parametrize("alive", [False, True])
-def test_what_moves_by_itself_on_a_known_way_is_asked_about_unless_it_is_a_creature(play, state, alive):
-    """A creature arrives on every other turn; a thing does not."""
+def test_movement_on_a_known_exit_is_asked_about_unless_it_is_a_creature(play, state, alive):
+    """A creature arrives on every other turn. A thing does not."""
     manager = play()
     walk = {"nothing_changed": False, "known_way": True, "location_before": 5, "location_after": 6}
     thing = ThingState(9, "painting", alive=alive)
@@ -176,7 +176,7 @@ def test_what_moves_by_itself_on_a_known_way_is_asked_about_unless_it_is_a_creat
     assert [one.triggers for one in requests(manager)] == ([] if alive else [("objects changed",)])
 
 
-def test_a_robbery_on_a_known_way_is_asked_about(play, state):
+def test_robbery_on_a_known_exit_is_asked_about(play, state):
     manager = play()
     walk = {"nothing_changed": False, "known_way": True, "location_before": 5, "location_after": 6}
     robbed = {
@@ -189,7 +189,7 @@ def test_a_robbery_on_a_known_way_is_asked_about(play, state):
     assert "objects changed" in request.triggers
 
 
-def test_a_theft_during_a_known_refusal_is_asked_about_and_told(play, state):
+def test_theft_during_a_known_refusal_is_asked_about(play, state):
     manager = play(remember("Wall", category="FAILURE", action="push wall"), NOTHING)
     turn(manager, state, "push wall", "No.")
     stolen = ObjectMove(9, "painting", 5, "Hall", 30, "thief", by_itself=True)
@@ -200,7 +200,7 @@ def test_a_theft_during_a_known_refusal_is_asked_about_and_told(play, state):
     assert not any(fact.startswith("Nothing in the world changed") for fact in told)
 
 
-def test_a_success_that_changed_nothing_goes_back_to_the_model_once(play, state):
+def test_success_without_a_change_is_questioned_once(play, state):
     slip = remember("Push the wall", category="SUCCESS")
     manager = play(slip, remember("The wall is fixed", category="FAILURE"))
     turn(manager, state, "push wall", "It won't budge.")
@@ -211,7 +211,7 @@ def test_a_success_that_changed_nothing_goes_back_to_the_model_once(play, state)
     assert (metrics["asked_again"], metrics["synthesis_calls"], metrics["turns_asked"]) == (1, 2, 1)
 
 
-def test_a_success_that_the_model_repeats_is_kept(play, state):
+def test_success_that_the_model_repeats_is_kept(play, state):
     answer = remember("Ask the wizard", category="SUCCESS")
     manager = play(answer, answer)
     turn(manager, state, "ask wizard", "“It is in the cave.”")
@@ -219,7 +219,7 @@ def test_a_success_that_the_model_repeats_is_kept(play, state):
     assert [one.title for one in manager.memory_cache[5]] == ["Ask the wizard"]
 
 
-def test_a_memory_without_a_known_response_counts_as_before(play, state):
+def test_memory_without_a_known_response_is_counted(play, state):
     manager = play()
     manager.add_memory(5, "Hall", memory("Wall", action="push wall", outcome="nothing"))
     turn(manager, state, "push wall", "No.")
@@ -227,7 +227,7 @@ def test_a_memory_without_a_known_response_counts_as_before(play, state):
 
 
 @pytest.mark.parametrize(("turns", "listed"), [(20, True), (21, False)])
-def test_an_unconfirmed_memory_of_another_place_can_be_confirmed_for_twenty_turns(play, state, turns, listed):
+def test_tentative_memory_elsewhere_can_be_confirmed_for_twenty_turns(play, state, turns, listed):
     manager = play(MemorySynthesisResponse(should_remember=False, confirm_memory_titles={"Bell"}))
     manager.add_memory(9, "Tower", memory("Bell", turns="3", status="TENTATIVE"))
     state.turn_count = 2 + turns
@@ -237,7 +237,7 @@ def test_an_unconfirmed_memory_of_another_place_can_be_confirmed_for_twenty_turn
 
 
 @pytest.mark.parametrize(("turns", "listed"), [(20, True), (21, False)])
-def test_an_unconfirmed_memory_of_another_place_can_be_disproved_for_twenty_turns(play, state, turns, listed):
+def test_tentative_memory_elsewhere_can_be_disproved_for_twenty_turns(play, state, turns, listed):
     wrong = {"invalidate_memory_titles": {"Bell"}, "invalidation_reason": "It was an echo."}
     manager = play(MemorySynthesisResponse(should_remember=False, **wrong))
     manager.add_memory(9, "Tower", memory("Bell", turns="3", status="TENTATIVE"))
@@ -252,7 +252,7 @@ def test_an_unconfirmed_memory_of_another_place_can_be_disproved_for_twenty_turn
 LAMP = {"things": (ThingState(9, "lamp", carried=True),), "nothing_changed": False, "unnamed_change": True}
 
 
-def test_the_question_lists_what_is_known_of_things_at_hand_and_of_the_game(play, state):
+def test_question_lists_memories_of_things_in_reach_and_of_the_game(play, state):
     manager = play()
     manager.add_memory(Thing(9), "lamp", memory("Lamp burns out", text="After 300 turns."))
     manager.add_memory(Thing(8), "rug", memory("Rug is heavy"))
@@ -267,7 +267,7 @@ def test_the_question_lists_what_is_known_of_things_at_hand_and_of_the_game(play
 
 
 @pytest.mark.parametrize("place", [None, 9])
-def test_a_fact_replaces_the_memory_of_a_thing_at_hand(play, state, place):
+def test_fact_replaces_the_memory_of_a_thing(play, state, place):
     answer = remember("Lamp burns out soon", supersedes_memory_titles={"Lamp burns out"}, place=place)
     manager = play(answer)
     manager.add_memory(Thing(9), "lamp", memory("Lamp burns out", text="After 300 turns."))
@@ -287,14 +287,14 @@ def test_a_fact_replaces_the_memory_of_a_thing_at_hand(play, state, place):
         ({"invalidate_memory_titles": {"Glow"}, "invalidation_reason": "It is dark."}, "SUPERSEDED"),
     ],
 )
-def test_what_is_known_of_things_and_of_the_game_is_confirmed_and_disproved(play, state, subject, answer, status):
+def test_memories_of_things_and_game_are_confirmed_and_disproved(play, state, subject, answer, status):
     manager = play(MemorySynthesisResponse(should_remember=False, **answer))
     manager.add_memory(subject, "", memory("Glow", status="TENTATIVE"))
     turn(manager, state, "rub lamp", "Now you see.", **LAMP)
     assert [one.status for one in by_place(manager.store.lasting.document.find(EVERY))[subject]] == [status]
 
 
-def test_an_unconfirmed_memory_elsewhere_makes_no_question_of_a_known_way(play, state):
+def test_tentative_memory_elsewhere_does_not_cause_a_question(play, state):
     manager = play()
     walk = {"nothing_changed": False, "known_way": True, "location_before": 5, "location_after": 6}
     manager.add_memory(9, "Tower", memory("Bell", turns="1", status="TENTATIVE"))
@@ -303,7 +303,7 @@ def test_an_unconfirmed_memory_elsewhere_makes_no_question_of_a_known_way(play, 
 
 
 @pytest.mark.parametrize(("place", "subject"), [(9, Thing(9)), ("everywhere", GAME), (7, 7), (5, 5), (None, 5)])
-def test_the_model_says_by_number_what_a_fact_is_about(play, state, place, subject):
+def test_model_refers_to_subjects_by_number(play, state, place, subject):
     manager = play(remember("Fact", kind="rule", place=place))
     manager.add_memory(7, "Tower", memory("Bell", turns="1", status="TENTATIVE"))
     facts = {"things": (ThingState(9, "lamp"),), "nothing_changed": False, "unnamed_change": True}
@@ -311,14 +311,14 @@ def test_the_model_says_by_number_what_a_fact_is_about(play, state, place, subje
     assert "Fact" in [one.title for one in by_place(manager.store.lasting.document.find(EVERY))[subject]]
 
 
-def test_a_fact_can_be_about_a_creature_that_has_just_left(play, state):
+def test_fact_can_be_about_a_creature_that_just_left(play, state):
     manager = play(remember("Runs home", kind="insight", place=9))
     left = (ObjectMove(9, "dog", 5, "Yard", None, "nowhere", by_itself=True),)
     turn(manager, state, "wait", "The dog runs home.", moved=left, nothing_changed=False)
     assert "Runs home" in [one.title for one in by_place(manager.store.lasting.find(EVERY))[Thing(9)]]
 
 
-def tried(manager, place=5):
+def attempt_counts(manager, place=5):
     return [one.observation_count for one in manager.memory_cache.get(place, ()) if is_attempts_entry(one)]
 
 
@@ -326,25 +326,25 @@ def leave(manager, state):
     turn(manager, state, "north", "You walk.", nothing_changed=False, location_changed=True, location_after=6)
 
 
-def test_a_place_counts_each_command_that_changed_nothing_once_an_episode(play, state):
+def test_failed_commands_are_counted_once_per_episode(play, state):
     manager = play()
     for action in ("push wall", "pull wall", "Push  wall"):
         turn(manager, state, action, "No.")
     turn(manager, state, "qzxvj", "I don't know the word.", refused_by_parser=True)
-    assert tried(manager) == []
+    assert attempt_counts(manager) == []
     leave(manager, state)
-    assert tried(manager) == [2]
+    assert attempt_counts(manager) == [2]
     manager.reset_episode()
     state.episode_id += 1
     turn(manager, state, "push wall", "No.")
     manager.flush()
-    assert tried(manager) == [3]
+    assert attempt_counts(manager) == [3]
     shown = manager.get_location_memory(5).splitlines()
     assert shown[-1] == '[NOTE] Tried without effect: "pull wall", "push wall" changed nothing here.'
     assert not any(is_attempts_entry(memory) for request in requests(manager) for memory in request.memories)
 
 
-def test_what_has_an_effect_later_is_no_longer_among_what_had_none(play, state):
+def test_command_with_a_later_effect_is_removed_from_attempts(play, state):
     manager = play()
     for action in ("push wall", "pull wall"):
         turn(manager, state, action, "No.")
@@ -358,7 +358,7 @@ def test_what_has_an_effect_later_is_no_longer_among_what_had_none(play, state):
     assert manager.get_location_memory(5) == ""
 
 
-def test_what_was_not_counted_yet_is_counted_after_an_interruption(play, state):
+def test_uncounted_attempts_are_counted_after_an_interruption(play, state):
     manager = play()
     turn(manager, state, "push wall", "No.")
     saved = json.loads(json.dumps(manager.snapshot()))
@@ -369,10 +369,10 @@ def test_what_was_not_counted_yet_is_counted_after_an_interruption(play, state):
     turn(later, state, "push wall", "No.")
     turn(later, state, "pull wall", "No.")
     leave(later, state)
-    assert tried(later) == [2]
+    assert attempt_counts(later) == [2]
 
 
-def test_a_person_s_word_on_the_count_stands(play, state):
+def test_vetoed_attempts_entry_stays_hidden(play, state):
     manager = play()
     turn(manager, state, "push wall", "No.")
     leave(manager, state)
@@ -380,4 +380,4 @@ def test_a_person_s_word_on_the_count_stands(play, state):
     turn(manager, state, "pull wall", "No.")
     leave(manager, state)
     assert "Tried" not in manager.get_location_memory(5)
-    assert tried(manager) == [1]
+    assert attempt_counts(manager) == [1]

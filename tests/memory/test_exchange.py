@@ -1,4 +1,4 @@
-"""Import and export of memories."""
+"""Tests of import and export."""
 
 import json
 
@@ -41,7 +41,7 @@ def written(tmp_path, content):
         ('{"text": "x"}', "line 1 is not a memory: it has no place"),
     ],
 )
-def test_another_format_is_refused(store, tmp_path, content, message):
+def test_unknown_format_is_refused(store, tmp_path, content, message):
     before = store.path.read_bytes()
     with pytest.raises(MemoryStoreError, match=message):
         import_memories(store, written(tmp_path, content))
@@ -67,7 +67,7 @@ def test_another_format_is_refused(store, tmp_path, content, message):
         ("superseded_at_turn", "late", "superseded_at_turn"),
     ],
 )
-def test_a_row_with_a_wrong_field_is_named_and_nothing_is_imported(store, tmp_path, field, value, message):
+def test_invalid_row_is_named_and_nothing_is_imported(store, tmp_path, field, value, message):
     before = store.path.read_bytes()
     rows = [ROW, ROW | {field: value}]
     with pytest.raises(MemoryStoreError, match=f"given, line 2.*{message}"):
@@ -75,7 +75,7 @@ def test_a_row_with_a_wrong_field_is_named_and_nothing_is_imported(store, tmp_pa
     assert store.path.read_bytes() == before
 
 
-def test_a_row_needs_only_a_place_and_a_text(tmp_path):
+def test_row_needs_only_place_and_text(tmp_path):
     file = written(tmp_path, "")
     file.write_text(json.dumps(ROW), encoding="utf-8-sig")
     with AgentMemory.open(tmp_path / "m.sqlite") as agent_memory:
@@ -91,7 +91,7 @@ def test_a_row_needs_only_a_place_and_a_text(tmp_path):
     assert (kept.episode, kept.turns, kept.score_change) == (1, "0", None)
 
 
-def test_what_does_not_last_is_left_out_with_the_reason(store, tmp_path):
+def test_ephemeral_memories_are_skipped_with_a_reason(store, tmp_path):
     past, future = "2020-01-01T00:00:00.000000+00:00", "2999-01-01T00:00:00.000000+00:00"
     given = [
         memory("Dropped", "ephemeral"),
@@ -111,7 +111,7 @@ def test_what_does_not_last_is_left_out_with_the_reason(store, tmp_path):
     assert (report.added, report.known, report.skipped) == (2, 1, tuple(skipped))
 
 
-def test_a_file_is_copied_with_its_notes_only_to_an_empty_memory(store, tmp_path):
+def test_file_is_copied_with_notes_only_to_an_empty_memory(store, tmp_path):
     source = tmp_path / "Other.md"
     source.write_text("My own notes.\n\n## Location 7: Attic\n\n**[NOTE] Rope** *(Ep1, T1)*\nA rope.\n\nA note.\n")
     with SimpleMemoryManager.open(tmp_path / "Empty.md") as empty:
@@ -130,14 +130,14 @@ def test_a_file_is_copied_with_its_notes_only_to_an_empty_memory(store, tmp_path
     assert (tmp_path / "Notes.md").read_text().startswith("Notes without a place.\n")
 
 
-def test_a_file_that_can_t_be_read_or_written_is_an_error(store, tmp_path):
+def test_unreadable_or_unwritable_file_is_an_error(store, tmp_path):
     with pytest.raises(MemoryStoreError, match="Can't read .*missing.md: No such file"):
         read_memories(tmp_path / "missing.md")
     with AgentMemory.open(tmp_path / "m.sqlite") as agent_memory, pytest.raises(MemoryStoreError, match="folder"):
         agent_memory.export_memories(tmp_path / "Memories.md" / "folder" / "copy.md")
 
 
-def test_a_memory_is_converted_only_to_an_empty_store(store, tmp_path):
+def test_conversion_requires_an_empty_store(store, tmp_path):
     with SimpleMemoryManager.open(tmp_path / "copy.sqlite") as copy:
         assert convert(store, copy.store) == 1
         assert render(copy.store.lasting.document) == render(store.lasting.document)

@@ -1,4 +1,4 @@
-"""What is forgotten stands nowhere any more."""
+"""Tests that forgotten text is removed from all files."""
 
 import json
 import shutil
@@ -18,7 +18,7 @@ CART = "https://shop/cart"
 
 
 def traces(folder) -> list[str]:
-    """The files that hold the secret, however they write it."""
+    """Return the files that contain the secret in any encoding."""
     wanted = (SECRET, json.dumps(SECRET)[1:-1], SECRET.replace("*", "\\*").replace("~", "\\~"), "hunter2")
     return sorted(
         path.name
@@ -29,7 +29,7 @@ def traces(folder) -> list[str]:
 
 @pytest.fixture
 def manager(tmp_path):
-    """A memory that has written the secret wherever it writes anything."""
+    """A memory that wrote the secret to every file that it writes."""
     state = SimpleNamespace(episode_id=3, turn_count=12, action_history=[], action_reasoning_history=[])
     answer = MemorySynthesisResponse(
         should_remember=True,
@@ -59,7 +59,7 @@ def manager(tmp_path):
     return manager
 
 
-def test_a_text_is_taken_out_of_every_file(manager, tmp_path):
+def test_text_is_removed_from_every_file(manager, tmp_path):
     assert len(traces(tmp_path)) == 6
     assert manager.forget(text=SECRET) == 3
     assert traces(tmp_path) == []
@@ -70,7 +70,7 @@ def test_a_text_is_taken_out_of_every_file(manager, tmp_path):
     assert traces(tmp_path) == []
 
 
-def test_what_was_forgotten_does_not_come_back_and_nothing_else_is_lost(manager, tmp_path):
+def test_forgotten_memory_does_not_come_back(manager, tmp_path):
     before = manager.get("Voucher").id
     manager.forget("Password")
     again = SimpleMemoryManager.open(tmp_path / "Memories.md")
@@ -88,7 +88,7 @@ def test_what_was_forgotten_does_not_come_back_and_nothing_else_is_lost(manager,
     assert log["memory_shown"] == "[NOTE[forgotten] [forgotten]"
 
 
-def test_a_place_whose_key_holds_the_text_goes_as_a_whole(tmp_path):
+def test_place_with_the_text_in_its_key_is_removed(tmp_path):
     manager = SimpleMemoryManager.open(tmp_path / "Memories.md")
     manager.add_memory("https://shop/?token=hunter2", "Shop", memory())
     manager.add_memory(5, "Hall", memory())
@@ -97,7 +97,7 @@ def test_a_place_whose_key_holds_the_text_goes_as_a_whole(tmp_path):
     assert list(manager.memory_cache) == [5]
 
 
-def test_what_files_of_a_run_say_of_a_forgotten_place_goes_with_it(manager, tmp_path):
+def test_run_files_are_cleaned_of_a_forgotten_place(manager, tmp_path):
     kept = [
         {"event": "turn", "turn": 1},
         {"location_id": 8, "title": "Password", "text": "Elsewhere."},
@@ -117,7 +117,7 @@ def test_what_files_of_a_run_say_of_a_forgotten_place_goes_with_it(manager, tmp_
     assert ([json.loads(line) for line in cleaned], half) == ([*kept, of_cart, "[forgotten]"], '{"half": ')
 
 
-def test_notes_of_a_person_are_kept_but_for_the_text(tmp_path):
+def test_notes_of_a_person_are_kept_without_the_text(tmp_path):
     content = (
         "# Location Memories\n\nAsk Ann for hunter2.\n\n## Own\nhunter2!\n\n## Location 5: A hunter2 hall\nMine.\n"
     )
@@ -128,7 +128,7 @@ def test_notes_of_a_person_are_kept_but_for_the_text(tmp_path):
     assert traces(tmp_path) == []
 
 
-def test_one_of_several_is_named_by_its_id_and_nothing_is_forgotten_by_mistake(manager):
+def test_ambiguous_title_requires_an_id(manager):
     manager.remember(5, "Another.", title="Password")
     with pytest.raises(MemoryEditError, match="2 memories titled 'Password'"):
         manager.forget("Password")
@@ -140,7 +140,7 @@ def test_one_of_several_is_named_by_its_id_and_nothing_is_forgotten_by_mistake(m
     assert manager.explain("Password")[0].made.change.after.title == "Password"
 
 
-def test_a_forgotten_text_is_not_kept_for_a_return_to_a_checkpoint(tmp_path):
+def test_forgotten_text_is_not_restored_from_a_checkpoint(tmp_path):
     with SimpleMemoryManager.open(tmp_path) as memories:
         memories.remember(CART, f"The password is {SECRET}.", title="Password")
         memories.rollback().begin(tmp_path / "undo", 1)
@@ -149,7 +149,7 @@ def test_a_forgotten_text_is_not_kept_for_a_return_to_a_checkpoint(tmp_path):
         assert traces(tmp_path) == []
 
 
-def test_a_forgotten_text_is_not_searched_any_more(tmp_path):
+def test_forgotten_text_is_removed_from_the_search(tmp_path):
     with SimpleMemoryManager.open(tmp_path) as memories:
         for place in range(20):
             memories.remember(place, f"The door number {place} says {SECRET if place % 3 == 0 else 'nothing'} to you.")
@@ -161,7 +161,7 @@ def test_a_forgotten_text_is_not_searched_any_more(tmp_path):
         assert len(memories.search("door", 20)) == 13
 
 
-def test_the_trials_of_a_forgotten_memory_are_forgotten_too(tmp_path):
+def test_trials_of_a_forgotten_memory_are_removed(tmp_path):
     play = Play(tmp_path / "Memories.md")
     for number, title in enumerate(("Lever", "Bell"), 1):
         play.manager.add_memory(5, "Hall", memory(title, category="SUCCESS", action=f"pull {title}"))

@@ -1,4 +1,4 @@
-"""Every change is an entry of the journal; what a kill left half done is settled, what a person did is added."""
+"""Tests of the journal: every change, kills between journal and file, and edits by a person."""
 
 import os
 import sqlite3
@@ -19,21 +19,21 @@ def path(tmp_path):
     return tmp_path / "Memories.md"
 
 
-def told(path):
+def journal_changes(path):
     return [
         (row["kind"], row["source"], row["location_id"], (row["after"] or row["before"])["title"])
         for row in journal_rows(path)
     ]
 
 
-def test_every_change_is_an_entry(path):
+def test_every_change_is_recorded(path):
     manager = SimpleMemoryManager.open(path)
     manager.add_memory(5, "Hall", memory("A"))
     manager.add_memory(5, "Hall", memory("A", turns="9"))
     manager.supersede_memory(5, "Hall", "A", memory("B"))
     manager.invalidate_memory(5, "B", "wrong")
     manager.add_memory(5, "Hall", memory("Passing", "ephemeral"))
-    assert told(path) == [
+    assert journal_changes(path) == [
         ("added", "agent", 5, "A"),
         ("seen again", "agent", 5, "A"),
         ("added", "agent", 5, "B"),
@@ -44,19 +44,19 @@ def test_every_change_is_an_entry(path):
     assert manager.store.journal.lasting() == manager.memory_cache
 
 
-def test_a_file_without_a_journal_begins_one_with_what_it_holds(path):
+def test_new_journal_starts_with_the_memories_of_the_file(path):
     SimpleMemoryManager.open(path).add_memory(5, "Hall", memory("Old"))
     journal_file(path).unlink()
     SimpleMemoryManager.open(path).add_memory(5, "Hall", memory("New"))
-    assert told(path) == [("added", "baseline", 5, "Old"), ("added", "agent", 5, "New")]
+    assert journal_changes(path) == [("added", "baseline", 5, "Old"), ("added", "agent", 5, "New")]
 
 
 class Killed(BaseException):
-    """Nothing that the code may catch."""
+    """An exception that the code does not catch."""
 
 
 class KillingDisk(Disk):
-    """A disk on which the process ends when it replaces the memory file, before or after that."""
+    """A disk that ends the process before or after the memory file is replaced."""
 
     def __init__(self) -> None:
         self.when = ""
@@ -77,7 +77,7 @@ def raising(error):
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_kill_between_journal_and_file_is_settled_by_what_the_file_says(path, when):
+def test_kill_between_journal_and_file_is_resolved_by_the_file(path, when):
     disk = KillingDisk()
     manager = SimpleMemoryManager(path=MarkdownStore(path, disk=disk))
     manager.add_memory(5, "Hall", memory("A"))
@@ -85,13 +85,15 @@ def test_a_kill_between_journal_and_file_is_settled_by_what_the_file_says(path, 
     with pytest.raises(Killed):
         manager.supersede_memory(5, "Hall", "A", memory("B"))
     again = SimpleMemoryManager.open(path)
-    assert told(path)[1:] == ([] if when == "before" else [("added", "agent", 5, "B"), ("superseded", "agent", 5, "A")])
+    assert journal_changes(path)[1:] == (
+        [] if when == "before" else [("added", "agent", 5, "B"), ("superseded", "agent", 5, "A")]
+    )
     assert again.store.journal.lasting() == again.memory_cache
     assert again.add_memory(5, "Hall", memory("C"))
-    assert {source for _, source, *_ in told(path)} == {"agent"}
+    assert {source for _, source, *_ in journal_changes(path)} == {"agent"}
 
 
-def test_a_write_that_fails_leaves_no_entry(path):
+def test_failed_write_leaves_no_record(path):
     disk = KillingDisk()
     manager = SimpleMemoryManager(path=MarkdownStore(path, disk=disk))
     manager.add_memory(5, "Hall", memory("A"))
@@ -99,10 +101,10 @@ def test_a_write_that_fails_leaves_no_entry(path):
     assert not manager.add_memory(5, "Hall", memory("B"))
     del disk.replace
     assert manager.add_memory(5, "Hall", memory("C"))
-    assert told(path) == [("added", "agent", 5, "A"), ("added", "agent", 5, "C")]
+    assert journal_changes(path) == [("added", "agent", 5, "A"), ("added", "agent", 5, "C")]
 
 
-def test_a_failed_write_leaves_no_entry_even_if_its_entry_could_not_be_deleted_at_once(path):
+def test_failed_write_leaves_no_record_even_if_cleanup_fails_first(path):
     disk = KillingDisk()
     manager = SimpleMemoryManager(path=MarkdownStore(path, disk=disk, lock_timeout_s=0.1))
     manager.add_memory(5, "Hall", memory("A"))
@@ -113,22 +115,22 @@ def test_a_failed_write_leaves_no_entry_even_if_its_entry_could_not_be_deleted_a
         other.execute("BEGIN IMMEDIATE")
         assert not manager.add_memory(5, "Hall", memory("C"))
     assert manager.add_memory(5, "Hall", memory("D"))
-    assert told(path) == [("added", "agent", 5, "A"), ("added", "agent", 5, "D")]
+    assert journal_changes(path) == [("added", "agent", 5, "A"), ("added", "agent", 5, "D")]
 
 
-def test_a_damaged_journal_is_set_aside_and_begins_with_what_the_file_holds(path, caplog):
+def test_damaged_journal_is_set_aside(path, caplog):
     with SimpleMemoryManager.open(path) as manager:
         manager.add_memory(5, "Hall", memory("A"))
     journal_file(path).write_bytes(b"no database" * 1000)
     with SimpleMemoryManager.open(path) as again:
         assert again.get_location_memory(5) == "[NOTE] A: The text of A."
         again.add_memory(5, "Hall", memory("B"))
-    assert told(path) == [("added", "baseline", 5, "A"), ("added", "agent", 5, "B")]
+    assert journal_changes(path) == [("added", "baseline", 5, "A"), ("added", "agent", 5, "B")]
     assert "journal damaged: the history before now is lost" in caplog.text
     assert Path(f"{path}.sqlite.damaged-1").read_bytes() == b"no database" * 1000
 
 
-def test_a_journal_of_a_later_version_is_refused_untouched(path):
+def test_journal_of_a_newer_version_is_refused_unchanged(path):
     with SimpleMemoryManager.open(path) as manager:
         manager.add_memory(5, "Hall", memory("A"))
     with sqlite3.connect(journal_file(path)) as database:
@@ -139,7 +141,7 @@ def test_a_journal_of_a_later_version_is_refused_untouched(path):
     assert journal_file(path).read_bytes() == before
 
 
-def test_edits_by_hand_are_entries(path):
+def test_edits_in_the_file_are_recorded(path):
     manager = SimpleMemoryManager.open(path)
     for title in ("A", "B", "C"):
         manager.add_memory(5, "Hall", memory(title))
@@ -147,23 +149,23 @@ def test_edits_by_hand_are_entries(path):
     text = text.replace("**[NOTE - PERMANENT] B** *(Ep1, T3, +0)*\nThe text of B.\n\n", "")
     path.write_text(text + "\nA note.\n")
     SimpleMemoryManager.open(path)
-    assert told(path)[-2:] == [("edited", "hand", 5, "A"), ("removed", "hand", 5, "B")]
+    assert journal_changes(path)[-2:] == [("edited", "hand", 5, "A"), ("removed", "hand", 5, "B")]
 
 
-def test_what_is_no_memory_is_no_entry(path):
+def test_invalid_records_are_ignored(path):
     manager = SimpleMemoryManager.open(path)
     manager.add_memory(5, "Hall", memory("A"))
     path.write_text(path.read_text() + "\nA note of mine.\n")
     SimpleMemoryManager.open(path)
     SimpleMemoryManager.open(path)
-    assert told(path) == [("added", "agent", 5, "A")]
+    assert journal_changes(path) == [("added", "agent", 5, "A")]
 
 
-def test_a_journal_that_cannot_be_read_now_is_an_error_and_not_an_empty_one(path):
+def test_unreadable_journal_is_an_error(path):
     with SimpleMemoryManager.open(path) as manager:
         manager.add_memory(5, "Hall", memory("A"))
     with sqlite3.connect(journal_file(path)) as other:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(MemoryStoreError, match="database is locked"):
             MarkdownStore(path, lock_timeout_s=0.1)
-    assert told(path) == [("added", "agent", 5, "A")]
+    assert journal_changes(path) == [("added", "agent", 5, "A")]

@@ -1,4 +1,4 @@
-"""Every memory has an id, by which it is found again, changed and taken away."""
+"""Tests of memory ids."""
 
 import json
 
@@ -24,7 +24,7 @@ def manager(home, state):
     return home.open(game_state=state)
 
 
-def test_memories_of_one_title_in_a_file_have_ids_of_their_own(home, tmp_path):
+def test_memories_with_the_same_title_have_different_ids(home, tmp_path):
     source = tmp_path / "Mine.md"
     lamp = "**[NOTE] Lamp** *(Ep1, T1)*\nIt is made of {}.\n\n"
     source.write_text("## Location 5: Hall\n\n" + lamp.format("brass") + lamp.format("iron"))
@@ -36,7 +36,7 @@ def test_memories_of_one_title_in_a_file_have_ids_of_their_own(home, tmp_path):
         assert {id: again.get(id).memory.text for id in found} == found
 
 
-def test_remember_returns_the_id_and_fills_in_the_rest(manager, home):
+def test_remember_returns_the_id_and_sets_defaults(manager, home):
     found = manager.remember(CART, "The voucher field takes one code only, and says so in small print below it.")
     assert found == id_of_title(CART, "The voucher field takes one code only, and")
     assert manager.get(found).memory == Memory(
@@ -51,13 +51,13 @@ def test_remember_returns_the_id_and_fills_in_the_rest(manager, home):
     assert found not in home.text()
 
 
-def test_what_is_known_already_has_the_id_that_it_had(manager):
+def test_known_fact_keeps_its_id(manager):
     first = manager.remember(5, "The rug hides a trap door.", title="Rug")
     assert manager.remember(5, "The rug  hides a trap door.", title="rug", turn=14) == first
     assert manager.get(first).memory.observation_count == 2
 
 
-def test_two_memories_of_one_title_are_told_apart_by_their_ids(manager, home):
+def test_equal_titles_are_distinguished_by_id(manager, home):
     one = manager.remember(5, "The rug hides a trap door.", title="Rug")
     two = manager.remember(5, "Under the bed stands a lamp.", title="Rug")
     assert one != two
@@ -70,7 +70,7 @@ def test_two_memories_of_one_title_are_told_apart_by_their_ids(manager, home):
     assert again.get(two).memory.text == "Under the bed stands a lamp."
 
 
-def test_memories_of_one_title_in_an_old_file_have_ids_of_their_own(tmp_path):
+def test_equal_titles_in_an_old_file_have_different_ids(tmp_path):
     entry = "**[NOTE - PERMANENT] Rug** *(Ep1, T1, +0)*\n{}\n\n"
     content = "# Location Memories\n\n## Location 5: Hall\n\n" + entry.format("One.") + entry.format("Two.")
     (tmp_path / "Memories.md").write_text(content)
@@ -83,7 +83,7 @@ def test_memories_of_one_title_in_an_old_file_have_ids_of_their_own(tmp_path):
     assert [one.id for one in SimpleMemoryManager.open(tmp_path / "Memories.md").all_memories()] == ids[1:]
 
 
-def test_a_memory_keeps_the_id_in_the_file_that_is_derived_from_the_title_of_an_earlier_one(tmp_path):
+def test_id_in_the_file_wins_over_a_derived_one(tmp_path):
     path, lamp = tmp_path / "Memories.md", id_of_title(5, "Lamp")
     new, old = "**[NOTE] Lamp** *(Ep1, T1)*\nIt is new.\n", f"**[NOTE] Old lamp** *(Ep1, T1, id {lamp})*\nIt is out.\n"
     path.write_text(f"## Location 5: Hall\n\n{new}\n{old}")
@@ -92,14 +92,14 @@ def test_a_memory_keeps_the_id_in_the_file_that_is_derived_from_the_title_of_an_
     assert titles == {id_of_title(5, "Lamp", 2): "Lamp", lamp: "Old lamp"}
 
 
-def test_a_file_with_very_many_memories_of_one_title_is_read_in_time_linear_in_its_length():
-    """It took minutes before."""
+def test_many_equal_titles_are_read_in_linear_time():
+    """Reading them once took quadratic time."""
     entries = "".join(f"**[NOTE - PERMANENT] Rug** *(Ep1, T1, +0)*\n{number}\n\n" for number in range(20_000))
     document = parse(f"# Location Memories\n\n## Location 5: Hall\n\n{entries}".encode())
     assert len({memory_id(5, one) for one in document.memories(5)}) == 20_000
 
 
-def test_an_id_stays_when_title_text_and_place_change(manager, home):
+def test_id_survives_changes_of_title_text_and_place(manager, home):
     found = manager.remember(5, "The rug hides a trap door.", title="Rug")
     assert manager.update(found, title="Carpet", text="The carpet hides a trap door.").id == found
     assert manager.update("Carpet", pinned=True, category="PRICE").memory.title == "Carpet"
@@ -110,7 +110,7 @@ def test_an_id_stays_when_title_text_and_place_change(manager, home):
     assert manager.remember(CART, "Another rug.", title="Carpet") == id_of_title(CART, "Carpet", 1)
 
 
-def test_a_changed_title_given_back_leaves_no_trace_in_the_file(manager, home):
+def test_restored_title_leaves_no_id_in_the_file(manager, home):
     found = manager.remember(5, "The rug hides a trap door.", title="Rug")
     before = home.text()
     manager.update(found, title="Carpet")
@@ -120,7 +120,7 @@ def test_a_changed_title_given_back_leaves_no_trace_in_the_file(manager, home):
 
 
 @given(st.lists(st.tuples(st.sampled_from([5, "5", CART]), st.sampled_from(["A", "B"]), plain_texts), max_size=8))
-def test_ids_differ_and_are_read_as_they_were_written(located):
+def test_ids_are_unique_and_read_back(located):
     draft = Draft(MemoryBook())
     for place, title, text in located:
         draft.add(place, "", memory(title, text=text))
@@ -134,7 +134,7 @@ def test_ids_differ_and_are_read_as_they_were_written(located):
     assert len(every) == len(set(every)) == len(located)
 
 
-def test_supersede_invalidate_and_forget_go_by_id_or_title(manager):
+def test_methods_accept_id_or_title(manager):
     old = manager.remember(5, "The gate is shut.", title="Gate", category="DANGER")
     new = manager.supersede(old, "The gate opens with the lever.")
     assert new != old
@@ -148,7 +148,7 @@ def test_supersede_invalidate_and_forget_go_by_id_or_title(manager):
     assert [one.id for one in manager.all_memories()] == [old]
 
 
-def test_what_is_of_the_episode_only_has_an_id_too(manager, home, state):
+def test_ephemeral_memory_has_an_id(manager, home, state):
     lasting = manager.remember(5, "A rope hangs here.", title="Rope")
     passing = manager.remember(5, "I dropped the rope.", title="Rope", persistence="ephemeral")
     assert passing != lasting
@@ -163,7 +163,7 @@ def test_what_is_of_the_episode_only_has_an_id_too(manager, home, state):
     assert home.text() == before
 
 
-def test_what_can_not_be_done_is_an_error_that_says_why(manager):
+def test_impossible_changes_are_explained(manager):
     found = manager.remember(5, "The gate is shut.", title="Gate")
     manager.update(found, pinned=True)
     passing = manager.remember(5, "The bell rings.", persistence="ephemeral")
@@ -184,7 +184,7 @@ def test_what_can_not_be_done_is_an_error_that_says_why(manager):
 
 
 @pytest.mark.parametrize("home", ["file"], indirect=True)
-def test_what_can_not_be_written_is_an_error(manager):
+def test_failed_write_is_an_error(manager):
     manager.store.file.path.mkdir()
     with pytest.raises(MemoryStoreError, match="it is a folder"):
         manager.remember(5, "The gate is shut.")
@@ -219,7 +219,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("given", "error", "said"), WRONG)
-def test_a_wrong_value_is_named_and_nothing_is_stored(manager, given, error, said, home):
+def test_invalid_argument_is_named_and_nothing_is_stored(manager, given, error, said, home):
     with pytest.raises(error, match=said):
         manager.remember(**{"place": 5, "text": "The gate is shut.", "title": "Gate", **given})
     assert (manager.all_memories(), home.text()) == ([], "")
@@ -236,13 +236,13 @@ def test_a_wrong_value_is_named_and_nothing_is_stored(manager, given, error, sai
         ({"id": "mine"}, ValueError, "is 'mine'; it must be eight hexadecimal digits"),
     ],
 )
-def test_a_memory_with_a_wrong_value_is_refused_whole(manager, given, error, said, home):
+def test_memory_with_an_invalid_field_is_refused(manager, given, error, said, home):
     with pytest.raises(error, match=said):
         manager.add_memory(5, "Hall", Memory(**vars(memory("Gate")) | given))
     assert (manager.all_memories(), home.text()) == ([], "")
 
 
-def test_lasting_and_ephemeral_memories_of_one_title_have_different_ids(manager):
+def test_lasting_and_ephemeral_memories_have_different_ids(manager):
     ids = [
         manager.remember(5, "The gate is shut.", title="Gate"),
         manager.remember(5, "I oiled the gate.", title="Gate", persistence="ephemeral"),

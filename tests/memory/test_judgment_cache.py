@@ -1,4 +1,4 @@
-"""A turn that was answered before is not asked about again, as long as the memories of the answer are believed."""
+"""Tests of the judgment cache: a turn that was answered before is not asked about again."""
 
 import logging
 from types import SimpleNamespace
@@ -18,8 +18,8 @@ from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.tables import AnswerTable
 
 
-def judged(manager):
-    """The answers that are kept."""
+def cached_answers(manager):
+    """Return the cached answers."""
     return manager.store.database.rows("SELECT key FROM zorkgpt_judgments")
 
 
@@ -53,7 +53,7 @@ def asked(manager):
     return [request.action for request in manager.synthesizer.requests]
 
 
-def test_the_very_same_is_judged_once_and_then_counts_as_seen_again(play, state):
+def test_repeated_turn_is_asked_once_and_counted(play, state):
     manager = play(remember("Rug"))
     for _ in range(3):
         turn(manager, state, *PULL)
@@ -65,15 +65,8 @@ def test_the_very_same_is_judged_once_and_then_counts_as_seen_again(play, state)
         "turns_asked": 1,
         "judged_before": 3,
     }
-
-
-def test_what_is_passed_over_counts_as_seen_again(play, state):
-    manager = play(remember("Rug"))
-    for _ in range(3):
-        turn(manager, state, *PULL)
-    assert asked(manager) == ["pull rug"]
     (kept,) = manager.memory_cache[5]
-    assert kept.observation_count == 3
+    assert kept.observation_count == 4
 
 
 @pytest.mark.parametrize(
@@ -90,14 +83,14 @@ def test_what_is_passed_over_counts_as_seen_again(play, state):
     ],
     ids=["action", "response", "score so far", "what is carried", "object tree", "a door", "first visit", "place"],
 )
-def test_anything_that_the_judge_would_see_otherwise_is_asked_about(play, state, action, response, facts, place):
+def test_any_difference_is_asked_about(play, state, action, response, facts, place):
     manager = play()
     turn(manager, state, *PULL)
     turn(manager, state, action, response, facts, place=place)
     assert asked(manager) == ["pull rug", action]
 
 
-def test_other_turns_before_it_are_something_else(play, state):
+def test_other_preceding_turns_are_a_difference(play, state):
     manager = play()
     turn(manager, state, *PULL)
     state.action_history.append(("light lamp", "The lamp is lit."))
@@ -113,7 +106,7 @@ def taking(number, **facts):
     return {"moved": (move,), "things": (thing,), "first_visit": False} | facts
 
 
-def test_the_like_of_what_taught_nothing_is_not_asked_about(play, state):
+def test_similar_uninstructive_turn_is_not_asked_about(play, state):
     manager = play(NOTHING, remember("Cold"))
     turn(manager, state, "take 1", "Taken.", taking(1))
     turn(manager, state, "take 2", "Taken.", taking(2))
@@ -131,7 +124,7 @@ def test_the_like_of_what_taught_nothing_is_not_asked_about(play, state):
 @pytest.mark.parametrize(
     "answer", [{"confirm_memory_titles": {"Rug"}}, {"invalidate_memory_titles": {"Rug"}, "invalidation_reason": "no"}]
 )
-def test_an_answer_about_a_memory_is_not_given_for_the_like(play, state, answer):
+def test_answer_about_a_memory_is_not_used_for_similar_turns(play, state, answer):
     manager = play(MemorySynthesisResponse(should_remember=False, **answer))
     turn(manager, state, "take 1", "Taken.", taking(1))
     turn(manager, state, "take 2", "Taken.", taking(2))
@@ -139,7 +132,7 @@ def test_an_answer_about_a_memory_is_not_given_for_the_like(play, state, answer)
 
 
 @pytest.mark.parametrize(("letters", "questions"), [(100, 1), (101, 2)])
-def test_a_long_response_is_more_than_the_like_of_another(play, state, letters, questions):
+def test_long_responses_are_not_similar(play, state, letters, questions):
     manager = play(NOTHING, NOTHING)
     for number in (1, 2):
         turn(manager, state, f"take {number}", "x" * letters, taking(number))
@@ -147,14 +140,14 @@ def test_a_long_response_is_more_than_the_like_of_another(play, state, letters, 
 
 
 @pytest.mark.parametrize("facts", [{"died": True}, {"score_delta": 5}, {"score_delta": -1}])
-def test_a_death_and_a_change_of_score_are_never_passed_over(play, state, facts):
+def test_death_and_score_changes_are_always_asked_about(play, state, facts):
     manager = play()
     for _ in range(2):
         turn(manager, state, "open box", "A flash!", facts | {"first_visit": False})
     assert asked(manager) == ["open box", "open box"]
 
 
-def test_a_place_with_something_unconfirmed_is_never_passed_over(play, state):
+def test_tentative_memory_is_always_asked_about(play, state):
     manager = play()
     manager.add_memory(5, "Hall", memory("Rug may move", status="TENTATIVE"))
     for _ in range(2):
@@ -162,7 +155,7 @@ def test_a_place_with_something_unconfirmed_is_never_passed_over(play, state):
     assert asked(manager) == ["pull rug", "pull rug"]
 
 
-def test_what_was_disproved_of_a_thing_at_hand_is_asked_about_again(play, state):
+def test_disproved_memory_of_a_thing_is_asked_about_again(play, state):
     manager = play()
     manager.add_memory(Thing(9), "rug", memory("Rug is heavy"))
     for _ in range(2):
@@ -173,14 +166,14 @@ def test_what_was_disproved_of_a_thing_at_hand_is_asked_about_again(play, state)
     assert asked(manager) == ["pull rug", "pull rug"]
 
 
-def test_the_same_death_in_a_later_episode_is_judged_in_the_light_of_what_came_before(play, state):
-    """The gift, then the axe: judged as a plain death first, and as the gift's consequence once that is seen."""
+def test_repeated_death_is_judged_with_its_history(play, state):
+    """The cause is the gift before the axe, so the second death is asked about again."""
     axe = ("north", "The troll's axe falls.", {"died": True, "first_visit": False})
     gift = remember("Troll takes gifts", status="TENTATIVE")
     late = remember("A gift kills later", supersedes_memory_titles={"Troll takes gifts"})
     manager = play(remember("Troll kills"), gift, late)
     turn(manager, state, *axe)
-    in_a_new_episode(manager, state)
+    start_episode(manager, state)
     turn(manager, state, "give bread to troll", "It takes the bread.", {"inventory_changed": True})
     turn(manager, state, *axe)
     assert asked(manager) == ["north", "give bread to troll", "north"]
@@ -191,7 +184,7 @@ def test_the_same_death_in_a_later_episode_is_judged_in_the_light_of_what_came_b
     ]
 
 
-def test_a_later_episode_and_another_process_know_what_was_judged(play, state):
+def test_judgments_are_known_in_later_episodes_and_processes(play, state):
     first = play(remember("Rug"), remember("Rug"))
     turn(first, state, *PULL)
     turn(first, state, *PULL)
@@ -203,7 +196,7 @@ def test_a_later_episode_and_another_process_know_what_was_judged(play, state):
     assert (kept.observation_count, kept.episode) == (3, 2)
 
 
-def test_a_place_that_looks_as_before_is_not_asked_about_again_however_it_was_reached(play, state):
+def test_unchanged_place_is_not_asked_about_again(play, state):
     manager = play(remember("Beams"), NOTHING, NOTHING, NOTHING)
     up = {"first_look": True, "known_way": True, "location_before": 5, "location_after": 6, "location_changed": True}
     manager.record_arrival(6, "Attic", "Low beams.")
@@ -218,14 +211,14 @@ def test_a_place_that_looks_as_before_is_not_asked_about_again_however_it_was_re
     assert asked(manager) == ["", "climb", "up", "up"]
 
 
-def test_two_processes_see_each_other_s_judgments(play, state):
-    one, other = play(NOTHING), play()
-    turn(one, state, *PULL)
-    turn(other, state, *PULL)
-    assert asked(other) == []
+def test_processes_share_judgments(play, state):
+    first, second = play(NOTHING), play()
+    turn(first, state, *PULL)
+    turn(second, state, *PULL)
+    assert asked(second) == []
 
 
-def test_what_was_proved_wrong_since_is_not_brought_back(play, state):
+def test_disproved_answer_is_not_applied_again(play, state):
     manager = play(remember("Rug"), NOTHING)
     turn(manager, state, *PULL)
     manager.invalidate_memory(5, "Rug", "there is none")
@@ -244,7 +237,7 @@ def test_what_was_proved_wrong_since_is_not_brought_back(play, state):
     ],
     ids=["of the same title", "vetoed", "contradicted", "refused by the ledger"],
 )
-def test_an_ignored_answer_is_not_asked_for_again(play, state, known, answer):
+def test_ignored_answer_is_not_asked_for_again(play, state, known, answer):
     manager = play(answer)
     manager.add_memory(5, "Hall", known)
     for _ in range(2):
@@ -253,7 +246,7 @@ def test_an_ignored_answer_is_not_asked_for_again(play, state, known, answer):
     assert [one.title for one in manager.memory_cache[5]] == ["Rug"]
 
 
-def test_what_a_person_deleted_comes_back_when_the_same_is_seen_again(play, state, tmp_path):
+def test_deleted_memory_is_learned_again(play, state, tmp_path):
     manager = play(remember("Rug"), remember("Rug"))
     turn(manager, state, *PULL)
     (tmp_path / "Memories.md").write_text("# Location Memories\n")
@@ -262,7 +255,7 @@ def test_what_a_person_deleted_comes_back_when_the_same_is_seen_again(play, stat
     assert [one.title for one in manager.memory_cache[5]] == ["Rug"]
 
 
-def test_what_a_place_has_learned_since_does_not_matter_and_what_it_has_lost_does(play, state):
+def test_only_lost_memories_invalidate_a_judgment(play, state):
     manager = play(remember("Rug"), remember("Rug"))
     turn(manager, state, *PULL)
     manager.add_memory(5, "Hall", memory("Lamp"))
@@ -273,7 +266,7 @@ def test_what_a_place_has_learned_since_does_not_matter_and_what_it_has_lost_doe
     assert asked(manager) == ["pull rug", "pull rug"]
 
 
-def test_an_answer_that_replaced_a_memory_is_not_applied_to_what_it_made(play, state):
+def test_superseding_answer_is_not_applied_to_its_own_result(play, state):
     known = remember("Rug can be moved", text="It moves a little.")
     manager = play(remember("Rug moves", supersedes_memory_titles={"Rug"}), known)
     manager.add_memory(5, "Hall", memory("Rug", text="It is too heavy."))
@@ -287,7 +280,7 @@ LAMP = {"moved": (ObjectMove(7, "brass lamp", 4, "you", 5, "Hall"),), "inventory
 DROPPED = ("drop lamp", "Dropped.", LAMP)
 
 
-def in_a_new_episode(manager, state):
+def start_episode(manager, state):
     manager.reset_episode()
     state.episode_id += 1
 
@@ -296,10 +289,10 @@ def shown(manager, place=5):
     return [memory.title for memory in manager.ephemeral_cache.get(place, []) if memory.status != "SUPERSEDED"]
 
 
-def test_what_was_true_of_an_episode_only_is_true_again_when_the_same_comes_about(play, state):
+def test_ephemeral_answer_is_applied_in_a_new_episode(play, state):
     manager = play(remember("Lamp here", "ephemeral"))
     turn(manager, state, *DROPPED)
-    in_a_new_episode(manager, state)
+    start_episode(manager, state)
     assert shown(manager) == []
     turn(manager, state, *DROPPED, number=3)
     assert asked(manager) == ["drop lamp"]
@@ -309,7 +302,7 @@ def test_what_was_true_of_an_episode_only_is_true_again_when_the_same_comes_abou
     assert manager.memory_cache == {}
 
 
-def test_one_that_costs_nothing_is_asked_every_time(tmp_path, state):
+def test_rules_are_asked_every_time(tmp_path, state):
     class Rule(Answers):
         asks_a_model = False
 
@@ -319,11 +312,11 @@ def test_one_that_costs_nothing_is_asked_every_time(tmp_path, state):
     for _ in range(2):
         turn(manager, state, *PULL)
     assert [request.action for request in rule.requests] == ["pull rug", "pull rug"]
-    assert not judged(manager)
+    assert not cached_answers(manager)
 
 
 @pytest.mark.parametrize("failure", [None, LLMError("down")])
-def test_what_was_not_answered_is_asked_again(play, state, failure):
+def test_failed_question_is_asked_again(play, state, failure):
     manager = play(failure, NOTHING)
     turn(manager, state, *PULL)
     turn(manager, state, *PULL)
@@ -332,15 +325,15 @@ def test_what_was_not_answered_is_asked_again(play, state, failure):
     assert manager.get_status()["metrics"]["turn_failures"] == 0
 
 
-def test_the_filter_can_be_switched_off(play, state, tmp_path):
+def test_cache_can_be_disabled(play, state, tmp_path):
     manager = play(ask_only_once=False)
     turn(manager, state, *PULL)
     turn(manager, state, *PULL)
     assert asked(manager) == ["pull rug", "pull rug"]
-    assert not judged(manager)
+    assert not cached_answers(manager)
 
 
-def test_a_store_that_can_not_be_used_costs_questions_and_is_said_once(tmp_path, caplog):
+def test_unusable_cache_is_logged_once(tmp_path, caplog):
     (tmp_path / "Memories.md.sqlite").mkdir()
     judgments = AnswerCache(AnswerTable(sidecar(tmp_path / "Memories.md")), logging.getLogger("test"))
     for key in ("key", "other", "third"):
@@ -366,7 +359,7 @@ def test_a_store_that_can_not_be_used_costs_questions_and_is_said_once(tmp_path,
         ("ask_on_refusal", {"nothing_changed": True}, Trigger.NOTHING_CHANGED),
     ],
 )
-def test_every_trigger_can_be_switched_off_and_is_counted(play, state, switch, facts, reason):
+def test_triggers_can_be_disabled_and_are_counted(play, state, switch, facts, reason):
     context = ZMachineContext(**facts)
     on, off = play(), play(**{switch: False})
     turn(on, state, "go", "Hm.", context)
@@ -379,7 +372,7 @@ UNREADABLE = '{"answer": {"should_remember": true}, "memories": []}'
 
 
 @pytest.mark.parametrize("answer", ["{}", "[]", '"x"', UNREADABLE, "[" * 200_000, "half a li"])
-def test_an_answer_that_cannot_be_read_is_asked_for_again(play, state, answer):
+def test_unreadable_cached_answer_is_asked_for_again(play, state, answer):
     manager = play(NOTHING)
     turn(manager, state, *PULL)
     database = sidecar(manager.store.path)

@@ -1,4 +1,4 @@
-"""What sort of fact a memory is: kept, found and edited like its category."""
+"""Tests of the kind of a memory."""
 
 import json
 
@@ -17,7 +17,7 @@ HEAD = "# Location Memories\n\n## Location 5: Hall\n\n### Memories\n\n"
 
 
 @pytest.mark.parametrize("kind", [None, *MemoryKind])
-def test_a_kind_is_kept_in_every_store_and_in_the_journal(home, kind):
+def test_kind_is_stored_and_in_the_journal(home, kind):
     with home.open() as manager:
         manager.add_memory(5, "Hall", memory("Lever", kind=kind))
         manager.add_memory(5, "Hall", memory("Gate", "ephemeral", kind=kind))
@@ -28,12 +28,12 @@ def test_a_kind_is_kept_in_every_store_and_in_the_journal(home, kind):
     assert (f"kind: {kind}" in home.text()) == (kind is not None)
 
 
-def test_a_kind_that_does_not_exist_is_named():
+def test_unknown_kind_is_an_error():
     with pytest.raises(ValueError, match=r"Invalid kind 'riddle' of memory 'Lever': must be None or one of 'rule', 'p"):
         memory("Lever", kind="riddle")
 
 
-def test_a_kind_in_the_file_may_stand_anywhere_and_one_of_a_later_version_is_kept():
+def test_kind_of_a_newer_version_is_kept():
     header = "**[NOTE - PERMANENT] {}** *(Ep1, T3, {})*\nIt opens the gate.\n\n"
     text = HEAD + header.format("A", "kind: Rule, +5") + header.format("B", "kind: riddle") + header.format("C", "+0")
     document = parse(text.encode())
@@ -41,7 +41,7 @@ def test_a_kind_in_the_file_may_stand_anywhere_and_one_of_a_later_version_is_kep
     assert render(document) == text.encode()
 
 
-def test_a_fact_is_found_by_its_kind(home):
+def test_find_by_kind(home):
     with home.open() as manager:
         manager.remember(5, "The lever opens the gate.", title="Lever", kind="rule")
         manager.remember(5, "Pull the lever, then walk through the gate.", title="Way out", kind="procedure")
@@ -53,7 +53,7 @@ def test_a_fact_is_found_by_its_kind(home):
             manager.search("lever", kind="riddle")
 
 
-def test_a_kind_is_changed_taken_over_and_made_unknown(home):
+def test_kind_can_be_changed_and_removed(home):
     with home.open() as manager:
         manager.remember(5, "The lever opens the gate.", title="Lever", kind="rule")
         manager.supersede("Lever", "The chain opens the gate.", title="Chain")
@@ -73,7 +73,7 @@ def run(*arguments):
     return done.stdout
 
 
-def test_the_commands_know_kinds(tmp_path):
+def test_commands_accept_kinds(tmp_path):
     path = tmp_path / "Memories.md"
     path.write_text(f"{HEAD}**[NOTE - PERMANENT] Lever** *(Ep1, T3, +0)*\nIt opens the gate.\n\n---\n")
     assert "kind: 1 unknown" in run("stats", "--file", path)
@@ -92,5 +92,5 @@ def test_the_commands_know_kinds(tmp_path):
 
 
 @pytest.mark.parametrize("said", ["riddle", [], {"rule": 1}])
-def test_an_answer_whose_kind_does_not_exist_names_none(said):
+def test_unknown_kind_in_an_answer_is_none(said):
     assert MemorySynthesisResponse.model_validate({"should_remember": False, "kind": said}).kind is None

@@ -1,4 +1,4 @@
-"""What is remembered of a loss: at its cause, and with how often the same was safe."""
+"""Tests of memories of losses: their causes, and how often the same was safe."""
 
 from dataclasses import replace
 
@@ -84,7 +84,7 @@ def creature(number: int, **facts) -> ZMachineContext:
         (memory("Ice", category="DANGER", action="north"), "north", turn(location_changed=True), None),
     ],
 )
-def test_each_danger_has_its_own_occasions(danger, action, truth, expected):
+def test_dangers_are_counted_on_their_occasions(danger, action, truth, expected):
     assert loss_recurred(SUBJECTS.get(danger.title, 5), danger, action, truth) is expected
 
 
@@ -98,12 +98,12 @@ def test_each_danger_has_its_own_occasions(danger, action, truth, expected):
         (None, None),
     ],
 )
-def test_a_death_speaks_against_what_worked_only_if_action_or_creature_caused_it(cause, expected):
+def test_death_counts_against_a_memory_only_if_action_or_creature_caused_it(cause, expected):
     works = memory("attack troll: works", category="SUCCESS", action="attack troll", outcome="changed")
     assert outcome_matches(works, "attack troll", turn(cause)) is expected
 
 
-def test_the_outcome_of_a_loss_can_be_read_back():
+def test_outcome_of_a_loss_is_read_back():
     for kind in LossKind:
         for clock in (None, 0, 41):
             assert loss_in(Loss(kind, clock=clock).outcome) == (kind, clock)
@@ -112,7 +112,7 @@ def test_the_outcome_of_a_loss_can_be_read_back():
 
 
 @pytest.mark.parametrize("danger", [ACTION, PLACE, CREATURE, CLOCK, replace(PLACE, tried=2, worked=2)])
-def test_the_file_keeps_what_a_danger_needs_to_be_counted(tmp_path, danger):
+def test_file_keeps_the_fields_of_a_danger(tmp_path, danger):
     path = tmp_path / "Memories.md"
     with SimpleMemoryManager.open(path) as manager:
         manager.add_memory(5, "Hall", danger)
@@ -132,14 +132,14 @@ def test_the_file_keeps_what_a_danger_needs_to_be_counted(tmp_path, danger):
         (23, 1, 2, "[DANGER] being here kills you: It bites. (survived 22, died 2)"),
     ],
 )
-def test_one_death_with_three_safe_occasions_is_a_note(tried, worked, seen, line):
+def test_danger_becomes_a_note_after_three_safe_occasions(tried, worked, seen, line):
     danger = replace(PLACE, text="It bites.", tried=tried, worked=worked, observation_count=seen)
     assert shown([danger], []).text == line
     assert is_danger(danger) is line.startswith("[DANGER]")
     assert is_danger(replace(danger, pinned=True))
 
 
-def test_a_danger_that_is_only_a_note_gives_way_to_one_that_is_not():
+def test_danger_is_shown_before_a_note():
     refuted = replace(PLACE, tried=5, text="x")
     assert [one.title for one in shown([refuted, ACTION], []).memories] == [ACTION.title, PLACE.title]
 
@@ -158,19 +158,19 @@ def test_a_danger_that_is_only_a_note_gives_way_to_one_that_is_not():
         ("DANGER", (1, 3, 0), 1, ""),
     ],
 )
-def test_deaths_are_told_apart_from_other_failures(category, counts, seen, words):
+def test_deaths_are_counted_separately_from_failures(category, counts, seen, words):
     worked, tried, died = counts
     known = replace(ACTION, category=category, outcome="changed", observation_count=seen)
     assert results_in_words(replace(known, worked=worked, tried=tried, died=died)) == words
 
 
-def test_a_loss_that_is_no_death_was_safe_otherwise():
+def test_results_of_other_losses_in_words():
     thief = replace(CREATURE, outcome="lost things", tried=5, worked=1)
     assert results_in_words(thief) == "safe 4, lost 2"
     assert results_in_words(replace(thief, category="NOTE")) == "worked 1/5"
 
 
-def test_a_success_counts_the_deaths_of_a_danger_of_the_same_action():
+def test_success_shows_deaths_of_the_same_action():
     works = memory("attack troll: works", text="x", category="SUCCESS", action="attack troll", tried=6, worked=6)
     kills = memory("attack troll: kills you", text="x", category="DANGER", action="attack troll", outcome="died")
     kills = replace(kills, observation_count=2, tried=7, worked=1)
@@ -183,7 +183,7 @@ def test_a_success_counts_the_deaths_of_a_danger_of_the_same_action():
 
 
 class Played:
-    """A manager whose synthesizer gives one answer to the first turn and nothing after it."""
+    """A manager whose synthesizer gives one answer, in the first turn."""
 
     def __init__(self, path, **answer):
         self.manager = SimpleMemoryManager(path=path, synthesizer=Answers(remember(category="DANGER", **answer)))
@@ -201,7 +201,7 @@ class Played:
         return kept
 
 
-def test_every_safe_repetition_counts_in_any_state_and_shown_or_not(tmp_path):
+def test_safe_repetitions_count_in_any_state(tmp_path):
     played = Played(tmp_path / "Memories.md", title="eat toadstool: kills you", action="eat toadstool")
     played.turn("eat toadstool", died=True, loss=DIED[LossCause.ACTION])
     for state in ((), (TROLL,), (Claim(Relation.DARK),)):
@@ -213,7 +213,7 @@ def test_every_safe_repetition_counts_in_any_state_and_shown_or_not(tmp_path):
 
 
 @pytest.mark.parametrize("cause", [LossCause.PLACE, LossCause.CREATURE, LossCause.CLOCK])
-def test_what_the_command_did_not_cause_is_no_memory_of_the_command_whatever_a_model_says(tmp_path, cause):
+def test_loss_with_another_cause_is_not_a_memory_of_the_command(tmp_path, cause):
     played = Played(tmp_path / "Memories.md", title="wait: kills you", action="wait")
     played.turn("wait", died=True, loss=DIED[cause], state=(TROLL,))
     kept = played.memory({LossCause.CREATURE: Thing(11), LossCause.CLOCK: GAME}.get(cause, 5))
@@ -223,7 +223,7 @@ def test_what_the_command_did_not_cause_is_no_memory_of_the_command_whatever_a_m
 HERE = {"things": (ThingState(11, "troll", fixed=True, alive=True),), "all_in_sight": True}
 
 
-def test_a_danger_of_a_creature_is_counted_wherever_the_creature_is(tmp_path):
+def test_danger_of_a_creature_is_counted_at_every_place(tmp_path):
     played = Played(tmp_path / "Memories.md", title="troll: kills you", action="")
     played.turn("wait", died=True, loss=DIED[LossCause.CREATURE], state=(TROLL,))
     for place, state in ((5, ()), (6, (TROLL,)), (7, (TROLL,)), (7, ()), (6, ())):
@@ -232,7 +232,7 @@ def test_a_danger_of_a_creature_is_counted_wherever_the_creature_is(tmp_path):
     assert (kept.worked, kept.tried, kept.observation_count) == (0, 2, 1)
 
 
-def test_a_danger_of_a_creature_is_shown_where_it_is_and_where_it_starts(tmp_path):
+def test_danger_of_a_creature_is_shown_where_it_is_and_starts(tmp_path):
     played = Played(tmp_path / "Memories.md", title="troll: kills you", action="")
     played.turn("wait", died=True, loss=DIED[LossCause.CREATURE], state=(TROLL,), **HERE)
     played.manager.reset_episode()
@@ -243,7 +243,7 @@ def test_a_danger_of_a_creature_is_shown_where_it_is_and_where_it_starts(tmp_pat
     assert "[DANGER] troll: kills you: " in played.manager.get_location_memory(6)
 
 
-def test_a_death_by_a_creature_counts_as_a_failure_of_the_action_that_worked_against_it(tmp_path):
+def test_death_by_a_creature_counts_against_the_action_on_it(tmp_path):
     played = Played(tmp_path / "Memories.md", title="troll: kills you", action="")
     works = memory("attack troll: works", category="SUCCESS", action="attack troll", outcome="changed")
     played.manager.add_memory(5, "Hall", replace(works, text="It staggers.", tried=3, worked=3))
@@ -258,14 +258,14 @@ def test_a_death_by_a_creature_counts_as_a_failure_of_the_action_that_worked_aga
     assert [line.partition(":")[0] for line in lines if line.startswith("[DANGER]")] == ["[DANGER] troll"]
 
 
-def test_a_danger_of_a_clock_is_shown_everywhere(tmp_path):
+def test_danger_of_a_clock_is_shown_everywhere(tmp_path):
     played = Played(tmp_path / "Memories.md", title="time runs out at turn 41", action="")
     played.turn("wait", died=True, loss=DIED[LossCause.CLOCK])
     for place in (5, 6):
         assert "time runs out at turn 41" in played.manager.get_location_memory(place)
 
 
-def test_a_danger_that_comes_again_in_other_words_is_the_same_one(tmp_path):
+def test_reworded_danger_is_the_same(tmp_path):
     manager = SimpleMemoryManager.open(tmp_path / "Memories.md", synthesizer=RuleSynthesizer())
     for number, (place, sentence) in enumerate([(5, "It bites."), (6, "It stings, and you fall.")], 1):
         truth = replace(turn(LossCause.CREATURE, state=(TROLL,)), turn=number, location_before=place)
@@ -304,9 +304,9 @@ def facts(loss: Loss | None) -> str:
         ),
     ],
 )
-def test_the_model_is_told_the_cause_and_that_it_comes_from_counterfactuals(loss, told):
+def test_question_names_the_cause_from_counterfactuals(loss, told):
     assert facts(loss) == f"From counterfactuals, played from saved states after the turn: {told}"
 
 
-def test_without_counterfactuals_nothing_is_said_of_the_cause():
+def test_question_names_no_cause_without_counterfactuals():
     assert facts(None) == "You died on this turn."

@@ -1,4 +1,4 @@
-"""What the manager promises: routing, replacing, invalidating, counting, forgetting."""
+"""Tests of the manager: adding, superseding, invalidating, counting and episodes."""
 
 import logging
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ def manager(home, state):
     return home.open(logger=logging.getLogger("test"), game_state=state)
 
 
-def test_the_file_reads_as_people_expect(manager, home):
+def test_file_is_readable_by_people(manager, home):
     manager.add_memory(5, "Living Room", memory("Sword hangs here", "core", turns="2", text="A sword hangs there."))
     manager.add_memory(5, "Living Room", memory("Troll", category="DANGER", status="TENTATIVE", text="It waits."))
     assert home.text() == (
@@ -42,7 +42,7 @@ def test_the_file_reads_as_people_expect(manager, home):
 
 
 @pytest.mark.parametrize("persistence", ["core", "permanent"])
-def test_what_lasts_is_in_the_file_and_in_its_cache(manager, home, persistence):
+def test_lasting_memory_is_in_file_and_cache(manager, home, persistence):
     kept = memory(persistence=persistence)
     assert manager.add_memory(5, "Hall", kept) is True
     assert manager.memory_cache == {5: [kept]}
@@ -50,7 +50,7 @@ def test_what_lasts_is_in_the_file_and_in_its_cache(manager, home, persistence):
     assert home.open().memory_cache == {5: [kept]}
 
 
-def test_what_lasts_for_the_episode_is_in_its_cache_only(manager, home):
+def test_ephemeral_memory_is_in_the_cache_only(manager, home):
     kept = memory(persistence="ephemeral")
     assert manager.add_memory(5, "Hall", kept) is True
     assert manager.ephemeral_cache == {5: [kept]}
@@ -58,7 +58,7 @@ def test_what_lasts_for_the_episode_is_in_its_cache_only(manager, home):
     assert home.text() == ""
 
 
-def test_the_agent_is_told_lines_with_how_long_they_are_true(manager):
+def test_agent_sees_lines_with_persistence_markers(manager):
     manager.add_memory(5, "Hall", memory("Dropped", "ephemeral", text="The sword lies here."))
     manager.add_memory(5, "Hall", memory("Rule", "permanent", text="The door is nailed shut."))
     manager.add_memory(5, "Hall", memory("Seen", "core", category="DISCOVERY", text="A lamp is here."))
@@ -74,7 +74,7 @@ def test_the_agent_is_told_lines_with_how_long_they_are_true(manager):
     assert manager.get_location_memory(6) == ""
 
 
-def test_the_markers_can_be_switched_off(tmp_path, state):
+def test_markers_can_be_disabled(tmp_path, state):
     config = SimpleNamespace(zork_game_workdir=tmp_path, show_persistence_markers=False)
     manager = SimpleMemoryManager(None, config, state)
     manager.add_memory(5, "Hall", memory("Seen", "core", text="A lamp."))
@@ -85,7 +85,7 @@ TRANSITIONS = [(old, new) for old in ("core", "permanent", "ephemeral") for new 
 
 
 @pytest.mark.parametrize(("old", "new"), TRANSITIONS)
-def test_what_lasts_is_never_replaced_by_what_does_not(manager, home, old, new, caplog):
+def test_lasting_memory_is_never_superseded_by_an_ephemeral_one(manager, home, old, new, caplog):
     manager.add_memory(5, "Hall", memory("Old", old))
     before = home.text()
     allowed = manager.supersede_memory(5, "Hall", "Old", memory("New", new))
@@ -101,12 +101,12 @@ def test_what_lasts_is_never_replaced_by_what_does_not(manager, home, old, new, 
     assert home.open().memory_cache == manager.memory_cache
 
 
-def test_an_unknown_title_is_not_superseded(manager, home):
+def test_unknown_title_is_not_superseded(manager, home):
     assert manager.supersede_memory(5, "Hall", "Nothing", memory("New")) is False
     assert home.text() == ""
 
 
-def test_a_memory_can_be_superseded_by_one_of_the_same_title(manager):
+def test_memory_can_be_superseded_by_one_with_the_same_title(manager):
     manager.add_memory(5, "Hall", memory("Door", text="It is stuck."))
     assert manager.supersede_memory(5, "Hall", "Door", memory("Door", text="It opens with the key."))
     assert manager.get_location_memory(5) == "[NOTE] Door: It opens with the key."
@@ -115,7 +115,7 @@ def test_a_memory_can_be_superseded_by_one_of_the_same_title(manager):
 
 
 @pytest.mark.parametrize("persistence", ["core", "permanent", "ephemeral"])
-def test_an_invalidated_memory_is_kept_and_never_shown(manager, home, persistence):
+def test_invalidated_memory_is_kept_and_not_shown(manager, home, persistence):
     manager.add_memory(5, "Hall", memory("Friendly troll", persistence))
     assert manager.invalidate_memory(5, "Friendly troll", "Proven false by death") is True
     expected = memory(
@@ -132,7 +132,7 @@ def test_an_invalidated_memory_is_kept_and_never_shown(manager, home, persistenc
     assert home.open().memory_cache == manager.memory_cache
 
 
-def test_invalidation_needs_a_reason_and_a_memory(manager):
+def test_invalidation_requires_a_reason_and_a_memory(manager):
     manager.add_memory(5, "Hall", memory("Kept"))
     assert manager.invalidate_memory(5, "Kept", "  ") is False
     assert manager.invalidate_memory(5, "Kep", "wrong") is False
@@ -140,7 +140,7 @@ def test_invalidation_needs_a_reason_and_a_memory(manager):
     assert manager.get_memory_breakdown(5) == {"core": 0, "permanent": 1, "ephemeral": 0}
 
 
-def test_events_of_what_is_forgotten_are_dropped(manager):
+def test_events_of_forgotten_memories_are_dropped(manager):
     secret = memory("Code", text="The code is hunter2.")
     manager.add_memory(5, "Hall", secret)
     manager.add_memory(5, "Hall", memory("Rope"))
@@ -151,14 +151,14 @@ def test_events_of_what_is_forgotten_are_dropped(manager):
     assert [(event.kind, event.title) for event in manager.drain_events()] == [("added", "Rope")]
 
 
-def test_a_session_that_can_not_be_written_is_no_error(tmp_path, caplog):
+def test_unwritable_session_is_not_an_error(tmp_path, caplog):
     manager = SimpleMemoryManager(path=tmp_path / "Memories.md")
     manager.add_memory(5, "Hall", memory("One"))
     assert manager.save_session(tmp_path / "Memories.md" / "session.json") is False
     assert caplog.messages == ["session not saved"]
 
 
-def test_an_ephemeral_memory_needs_no_journal(tmp_path, caplog):
+def test_ephemeral_memory_needs_no_journal(tmp_path, caplog):
     manager = SimpleMemoryManager(path=tmp_path / "Memories.md")
     (tmp_path / "Memories.md.sqlite").mkdir()
     for title in ("One", "Two"):
@@ -167,7 +167,7 @@ def test_an_ephemeral_memory_needs_no_journal(tmp_path, caplog):
     assert caplog.messages == ["changes of ephemeral memories are not journaled"]
 
 
-def test_what_can_not_be_read_again_is_not_invalidated(tmp_path):
+def test_unreadable_memory_is_not_invalidated(tmp_path):
     manager = SimpleMemoryManager(path=tmp_path / "Memories.md")
     manager.add_memory(5, "Hall", memory("One"))
     (tmp_path / "Memories.md").unlink()
@@ -175,7 +175,7 @@ def test_what_can_not_be_read_again_is_not_invalidated(tmp_path):
     assert manager.invalidate_memory(5, "One", "wrong") is False
 
 
-def test_several_are_invalidated_at_once(manager):
+def test_several_memories_are_invalidated_together(manager):
     manager.add_memory(5, "Hall", memory("One"))
     manager.add_memory(5, "Hall", memory("Two", "ephemeral"))
     found = manager.invalidate_memories(5, ["One", "Two", "Three"], "wrong", turn=9)
@@ -183,7 +183,7 @@ def test_several_are_invalidated_at_once(manager):
     assert {kept.superseded_at_turn for kept in (*manager.memory_cache[5], *manager.ephemeral_cache[5])} == {9}
 
 
-def test_counts_include_the_superseded_and_the_breakdown_does_not(manager):
+def test_counts_include_superseded_memories(manager):
     for title, kind in [("A", "core"), ("B", "permanent"), ("C", "permanent"), ("D", "ephemeral"), ("E", "ephemeral")]:
         manager.add_memory(5, "Hall", memory(title, kind))
     manager.add_memory(6, "Attic", memory("F"))
@@ -195,7 +195,7 @@ def test_counts_include_the_superseded_and_the_breakdown_does_not(manager):
     assert manager.get_memory_breakdown(5) == {"core": 1, "permanent": 1, "ephemeral": 1}
 
 
-def test_a_new_episode_forgets_what_was_true_until_the_restart(manager, home):
+def test_new_episode_forgets_ephemeral_memories(manager, home):
     manager.add_memory(5, "Hall", memory("Dropped", "ephemeral"))
     manager.add_memory(5, "Hall", memory("Rule"))
     before = home.text()
@@ -205,7 +205,7 @@ def test_a_new_episode_forgets_what_was_true_until_the_restart(manager, home):
     assert home.text() == before
 
 
-def test_saying_the_same_again_counts_and_is_not_written_twice(manager, home):
+def test_repeated_fact_is_counted(manager, home):
     manager.add_memory(5, "Hall", memory("Rug", turns="25", text="It hides a door."))
     manager.add_memory(5, "Hall", memory("rug", turns="48", text="It  hides a\nDOOR.", episode=2))
     manager.add_memory(5, "Hall", memory("rug", turns="48", text="It hides a door.", episode=2))
@@ -215,13 +215,13 @@ def test_saying_the_same_again_counts_and_is_not_written_twice(manager, home):
     assert "**Visits:** 2 | **Episodes:** 1, 2" in home.text()
 
 
-def test_the_same_words_confirm_what_was_tentative(manager):
+def test_repeated_words_confirm_a_tentative_memory(manager):
     manager.add_memory(5, "Hall", memory("Troll", status="TENTATIVE"))
     manager.add_memory(5, "Hall", memory("Troll", turns="9"))
     assert manager.get_location_memory(5) == "[NOTE] Troll: The text of Troll."
 
 
-def test_the_same_words_that_turn_out_to_last_move_into_the_file(manager):
+def test_repeated_fact_that_lasts_moves_to_the_file(manager):
     manager.add_memory(5, "Hall", memory("Lever", "ephemeral"))
     manager.add_memory(5, "Hall", memory("Lever"))
     assert manager.get_memory_breakdown(5) == {"core": 0, "permanent": 1, "ephemeral": 0}
@@ -239,7 +239,7 @@ def test_the_same_words_that_turn_out_to_last_move_into_the_file(manager):
         (("25", 2), 5, "new", ("25→5", "new", 2)),
     ],
 )
-def test_an_observation_more_is_first_to_last_in_the_newest_episode(manager, known, turn, episode, expected):
+def test_observations_extend_turns_and_episodes(manager, known, turn, episode, expected):
     manager.add_memory(5, "Hall", memory("Other", episode=1))
     manager.add_memory(5, "Hall", memory("Other 2", episode=2))
     kept = memory("Rug", turns=known[0], episode=known[1])
@@ -249,12 +249,12 @@ def test_an_observation_more_is_first_to_last_in_the_newest_episode(manager, kno
     assert (found.turns, found.episode, found.observation_count) == expected
 
 
-def test_a_memory_that_is_not_there_was_not_seen_again(manager):
+def test_unknown_memory_cannot_be_observed_again(manager):
     assert manager.update_memory_metadata(memory(), 5, "Hall", 9, 1) is False
     assert manager.update_memory_metadata(memory(persistence="ephemeral"), 5, "Hall", 9, 1) is False
 
 
-def test_what_happened_is_told_once(manager):
+def test_events_are_reported_once(manager):
     manager.add_memory(5, "Hall", memory("A"))
     manager.add_memory(5, "Hall", memory("D", "ephemeral"))
     manager.supersede_memory(5, "Hall", "A", memory("B"))
@@ -269,7 +269,7 @@ def test_what_happened_is_told_once(manager):
     assert manager.drain_events() == []
 
 
-def test_the_status_says_what_stands_where(manager):
+def test_status_describes_files_and_counts(manager):
     manager.add_memory(5, "Hall", memory("A", status="TENTATIVE"))
     manager.add_memory(6, "Attic", memory("B", "ephemeral"))
     status = manager.get_status()
@@ -278,7 +278,7 @@ def test_the_status_says_what_stands_where(manager):
     assert wanted.items() <= status["metrics"].items()
 
 
-def test_a_memory_can_be_used_without_a_game(tmp_path):
+def test_memory_works_without_a_game(tmp_path):
     with SimpleMemoryManager.open(tmp_path / "Own.md") as manager:
         assert manager.add_memory(5, "Hall", memory("A"))
         assert manager.supersede_memory(5, "Hall", "A", memory("B", turns="4-9"))
@@ -287,7 +287,7 @@ def test_a_memory_can_be_used_without_a_game(tmp_path):
         assert [found.located.memory.title for found in manager.search("text of B")] == ["B"]
 
 
-def test_search_finds_words_of_any_location_and_nothing_superseded(manager):
+def test_search_finds_current_memories_of_any_location(manager):
     manager.add_memory(5, "Hall", memory("Brass key", text="It opens the stone door."))
     manager.add_memory(6, "Attic", memory("Rope", "ephemeral", text="A coil of rope lies here."))
     manager.add_memory(7, "Cellar", memory("Rusty keys", text="They fit nothing."))
@@ -300,12 +300,12 @@ def test_search_finds_words_of_any_location_and_nothing_superseded(manager):
     assert manager.search("xyzzy") == []
 
 
-def test_a_persistence_outside_the_three_is_a_clear_error():
+def test_unknown_persistence_is_an_error():
     with pytest.raises(ValueError, match="'forever'.*'core', 'permanent', 'ephemeral'"):
         Memory("NOTE", "T", 1, "1", 0, "x", "forever")
 
 
-def test_the_session_of_an_episode_is_restored_into_that_episode_only(tmp_path, state, manager):
+def test_session_is_restored_into_its_own_episode_only(tmp_path, state, manager):
     manager.add_memory(5, "Hall", memory("Dropped", "ephemeral"))
     manager.record_action_outcome(5, "Hall", "look", "x", {"turn": 7})
     saved = tmp_path / "runs" / "1" / "ephemeral_session.json"
@@ -323,7 +323,7 @@ def test_the_session_of_an_episode_is_restored_into_that_episode_only(tmp_path, 
     assert saved.read_bytes() == content
 
 
-def test_a_session_without_its_journal_says_that_ephemeral_memories_are_lost(tmp_path, caplog):
+def test_session_without_its_journal_loses_ephemeral_memories(tmp_path, caplog):
     path = tmp_path / "Memories.md"
     with SimpleMemoryManager(path=path) as manager:
         manager.add_memory(5, "Hall", memory("Lasting"))
@@ -337,7 +337,7 @@ def test_a_session_without_its_journal_says_that_ephemeral_memories_are_lost(tmp
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b'{"episode": 1}', b'{"episode": 1, "memories": {"x": []}}'])
-def test_a_damaged_session_is_not_restored(tmp_path, manager, content):
+def test_damaged_session_is_not_restored(tmp_path, manager, content):
     (tmp_path / "s.json").write_bytes(content)
     assert manager.restore_session(tmp_path / "s.json") is False
     assert manager.restore_session(tmp_path / "nothing.json") is False

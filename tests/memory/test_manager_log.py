@@ -1,4 +1,4 @@
-"""What a manager says in the log that it was given, for any format."""
+"""Tests of what the manager logs."""
 
 import logging
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ RUG, ROPE = memory("Rug", "core"), memory("Rope", "ephemeral")
 
 @pytest.fixture
 def logged(tmp_path, caplog):
-    """A manager with a logger of its own, and what that one was told so far, by level."""
+    """A function that opens a manager with its own logger, and one that returns what was logged, by level."""
     logger = logging.getLogger("somebody.else")
     caplog.set_level(logging.INFO, logger.name)
 
@@ -31,7 +31,7 @@ def logged(tmp_path, caplog):
     return opened
 
 
-def test_what_is_added_is_logged_with_kind_place_and_counts(logged):
+def test_added_memory_is_logged(logged):
     manager, said = logged()
     manager.add_memory(5, "Hall", RUG)
     manager.add_memory(5, "Hall", memory("Lamp", status="TENTATIVE"))
@@ -45,7 +45,7 @@ def test_what_is_added_is_logged_with_kind_place_and_counts(logged):
     assert said() == []
 
 
-def test_what_is_superseded_upgraded_and_invalidated_is_logged(logged):
+def test_superseded_upgraded_and_invalidated_memories_are_logged(logged):
     manager, said = logged()
     manager.add_memory(5, "Hall", RUG)
     for title in ("Rope", "Knife"):
@@ -75,7 +75,7 @@ def test_what_is_superseded_upgraded_and_invalidated_is_logged(logged):
     ]
 
 
-def test_a_reset_says_how_many_it_clears_and_how_many_stay(logged):
+def test_reset_logs_counts(logged):
     manager, said = logged()
     manager.add_memory(5, "Hall", RUG)
     manager.add_memory(5, "Hall", ROPE)
@@ -85,14 +85,14 @@ def test_a_reset_says_how_many_it_clears_and_how_many_stay(logged):
     assert said() == ["episode reset: 2 ephemeral memories cleared, 1 persistent memories stay"]
 
 
-def test_what_was_not_done_is_not_logged_as_done(logged):
+def test_refused_changes_are_not_logged(logged):
     manager, said = logged()
     assert not manager.invalidate_memory(5, "Nothing", "why not")
     assert not manager.supersede_memory(5, "Hall", "Nothing", RUG)
     assert said() == ["nothing to invalidate", "nothing to supersede"]
 
 
-def test_every_operation_on_ephemeral_memories_is_logged_in_detail_on_demand(logged, caplog):
+def test_ephemeral_operations_are_logged_at_debug_level(logged, caplog):
     manager, _ = logged(debug_ephemeral=True)
     for _ in range(2):
         manager.add_memory(5, "Hall", memory("Rope", "ephemeral", turns="3"))

@@ -1,4 +1,4 @@
-"""Several memories in one write."""
+"""Tests of storing several memories in one write."""
 
 import re
 
@@ -40,7 +40,7 @@ def fields(memory: AgentMemory) -> list[tuple]:
 
 @settings(max_examples=30)
 @given(items, st.sampled_from([":memory:"]))
-def test_many_at_once_are_as_one_after_the_other(given_items, path):
+def test_many_are_stored_like_one_after_another(given_items, path):
     with AgentMemory.open(path) as one_by_one, AgentMemory.open(path) as together:
         ids = [one_by_one.remember(**item) for item in given_items]
         assert together.remember_many(given_items) == ids
@@ -57,7 +57,7 @@ def test_many_at_once_are_as_one_after_the_other(given_items, path):
         ("A lever.", "Item 2: 'A lever.' is not a mapping"),
     ],
 )
-def test_a_bad_item_stores_nothing_and_is_named(home, bad, said):
+def test_invalid_item_is_named_and_nothing_is_stored(home, bad, said):
     with AgentMemory.open(home.address) as memory:
         with pytest.raises((TypeError, ValueError), match=re.escape(said)):
             memory.remember_many([{"place": 5, "text": "A lever."}, bad])
@@ -65,7 +65,7 @@ def test_a_bad_item_stores_nothing_and_is_named(home, bad, said):
         assert memory.remember_many([]) == []
 
 
-def test_a_hidden_memory_stores_nothing(home):
+def test_vetoed_memory_stores_nothing(home):
     with SimpleMemoryManager.open(home.address) as memory:
         memory.remember(5, "A lever.", title="Lever")
         memory.edit_memory(5, "Lever", Edit(vetoed=True))
@@ -80,7 +80,7 @@ def test_any_number_is_stored(home):
         assert len(memory.find(limit=1000)) == 400
 
 
-def test_a_fact_that_is_said_again_for_good_returns_the_lasting_memory(home):
+def test_ephemeral_fact_that_becomes_lasting_keeps_the_lasting_id(home):
     with AgentMemory.open(home.address) as memory:
         first = memory.remember(5, "A rope.")
         memory.remember(5, "A rope.", persistence="ephemeral")

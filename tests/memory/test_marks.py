@@ -1,4 +1,4 @@
-"""What a person has pinned stays as it is, what a person has vetoed never comes back: whoever learns it."""
+"""Tests of pinned and vetoed memories."""
 
 from types import SimpleNamespace
 
@@ -32,7 +32,7 @@ def lever(text=GATE, **fields):
 
 
 def marked(open_, wanted, kept=None, **options):
-    """A manager whose file holds one memory with this mark."""
+    """Return a manager with one memory that has this mark."""
     open_().add_memory(5, "Hall", kept or lever(turns="3", episode=1))
     open_().edit_memory(5, "Lever", wanted)
     return open_(**options) if options else open_()
@@ -43,14 +43,14 @@ def on_file(manager):
     return [(one.text, one.status, one.observation_count) for one in manager.memory_cache[5]]
 
 
-def test_what_is_pinned_is_neither_superseded_nor_invalidated(open_):
+def test_pinned_memory_is_neither_superseded_nor_invalidated(open_):
     manager = marked(open_, Edit(pinned=True))
     assert not manager.supersede_memory(5, "Hall", "Lever", lever("The chain does it.", title="Chain"))
     assert not manager.invalidate_memory(5, "Lever", "wrong")
     assert on_file(manager) == [(GATE, "ACTIVE", 1)]
 
 
-def test_a_pin_that_another_process_has_just_set_counts(open_, home):
+def test_pin_by_another_process_counts(open_, home):
     manager = open_()
     manager.add_memory(5, "Hall", lever(episode=1))
     open_().edit_memory(5, "Lever", Edit(pinned=True))
@@ -58,14 +58,14 @@ def test_a_pin_that_another_process_has_just_set_counts(open_, home):
     assert "pinned)*" in home.text()
 
 
-def test_what_is_pinned_is_counted_when_it_is_seen_again(open_):
+def test_pinned_memory_is_counted_when_seen_again(open_):
     manager = marked(open_, Edit(pinned=True))
     assert manager.add_memory(5, "Hall", lever())
     assert on_file(manager) == [(GATE, "ACTIVE", 2)]
     assert manager.memory_cache[5][0].pinned
 
 
-def test_what_says_more_than_what_is_pinned_is_kept_beside_it(open_):
+def test_longer_memory_is_kept_beside_a_pinned_one(open_):
     manager = marked(open_, Edit(pinned=True))
     assert manager.add_memory(5, "Hall", lever(MORE))
     assert on_file(manager) == [(GATE, "ACTIVE", 1), (MORE, "ACTIVE", 1)]
@@ -73,7 +73,7 @@ def test_what_says_more_than_what_is_pinned_is_kept_beside_it(open_):
         assert manager.consolidate() == []
 
 
-def test_the_contrary_of_what_is_pinned_is_on_record_once_and_not_believed(home):
+def test_contradiction_of_a_pinned_memory_is_kept_superseded(home):
     with home.open(embeddings=HashingEmbeddings()) as manager:
         manager.add_memory(5, "Hall", lever(episode=1))
         manager.edit_memory(5, "Lever", Edit(pinned=True))
@@ -82,7 +82,7 @@ def test_the_contrary_of_what_is_pinned_is_on_record_once_and_not_believed(home)
         assert on_file(manager) == [(GATE, "ACTIVE", 1), (CONTRARY, "SUPERSEDED", 9)]
 
 
-def test_consolidating_merges_into_what_is_pinned_and_never_away(home):
+def test_consolidation_merges_into_pinned_memories_only(home):
     with home.open() as manager:
         for text in ("The lever opens the gate!", GATE):
             manager.add_memory(5, "Hall", lever(text, title=text))
@@ -97,7 +97,7 @@ def test_consolidating_merges_into_what_is_pinned_and_never_away(home):
 
 @pytest.mark.parametrize("persistence", ["core", "permanent", "ephemeral"])
 @pytest.mark.parametrize("text", [GATE, "the LEVER  opens the gate", MORE])
-def test_what_is_vetoed_is_never_kept_again(open_, persistence, text):
+def test_vetoed_memory_is_not_learned_again(open_, persistence, text):
     manager = marked(open_, Edit(vetoed=True))
     assert manager.add_memory(5, "Hall", lever(text, persistence=persistence)) is False
     assert on_file(manager) == [(GATE, "ACTIVE", 1)]
@@ -108,20 +108,20 @@ def test_what_is_vetoed_is_never_kept_again(open_, persistence, text):
     assert (event.kind, event.detail, event.text) == ("ignored", "hidden by a person: Lever", text)
 
 
-def test_what_is_vetoed_does_not_come_in_the_place_of_another(open_):
+def test_vetoed_memory_does_not_supersede_another(open_):
     manager = marked(open_, Edit(vetoed=True))
     assert manager.add_memory(5, "Hall", lever("A chain hangs here.", title="Chain"))
     assert not manager.supersede_memory(5, "Hall", "Chain", lever())
     assert on_file(manager)[1:] == [("A chain hangs here.", "ACTIVE", 1)]
 
 
-def test_something_else_and_the_same_elsewhere_may_be_learned(open_):
+def test_veto_does_not_apply_to_other_texts_or_places(open_):
     manager = marked(open_, Edit(vetoed=True))
     assert manager.add_memory(5, "Hall", lever(CONTRARY))
     assert manager.add_memory(6, "Attic", lever())
 
 
-def test_a_judge_knows_it_in_other_words(home):
+def test_judge_recognizes_a_vetoed_memory_in_other_words(home):
     with home.open() as manager:
         manager.add_memory(5, "Hall", lever(episode=1))
         manager.edit_memory(5, "Lever", Edit(vetoed=True))
@@ -135,7 +135,7 @@ def test_a_judge_knows_it_in_other_words(home):
 
 
 @pytest.mark.parametrize("home", ["file"], indirect=True)
-def test_marks_written_by_hand_count_too(open_, tmp_path):
+def test_marks_written_in_the_file_count(open_, tmp_path):
     open_().add_memory(5, "Hall", lever(turns="3", episode=1))
     path = tmp_path / "Memories.md"
     manager = open_()

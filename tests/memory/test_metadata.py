@@ -1,4 +1,4 @@
-"""Values of the caller's own and the time when a memory expires, in each store."""
+"""Tests of metadata and expiry."""
 
 import sys
 from datetime import UTC, datetime, timedelta
@@ -19,14 +19,14 @@ def memory(home):
     return home.open()
 
 
-def test_metadata_comes_back_as_it_was_given(home, memory):
+def test_metadata_is_read_back(home, memory):
     memory.remember(5, "A lever.", title="Lever", metadata=ODD)
     assert memory.get("Lever").memory.metadata == ODD
     memory.close()
     assert home.open().get("Lever").memory.metadata == ODD
 
 
-def test_memories_are_found_by_metadata_place_and_kind(memory):
+def test_find_by_metadata_place_and_kind(memory):
     first = memory.remember("shop/cart", "Pay by card.", metadata={"user": 7, "paid": True}, kind="rule")
     second = memory.remember("shop/list", "Pay by cash.", metadata={"user": 8})
     memory.remember(5, "Pay at once.", metadata={"user": "7"}, persistence="ephemeral")
@@ -57,13 +57,13 @@ def test_memories_are_found_by_metadata_place_and_kind(memory):
     assert [one.located.id for one in memory.search("pay", metadata={"user": 7, "paid": True})] == [first]
 
 
-def test_a_filter_tells_numbers_and_truth_values_apart(memory):
+def test_filter_distinguishes_numbers_and_booleans(memory):
     values = [0, 1, 1.0, True]
     ids = [memory.remember(5, f"It is {value!r}.", metadata={"a": value}) for value in values]
     assert [[one.id for one in memory.find(metadata={"a": value})] for value in values] == [[id] for id in ids]
 
 
-def test_an_update_replaces_metadata_and_a_superseding_memory_keeps_it(memory):
+def test_update_replaces_metadata_and_superseding_keeps_it(memory):
     memory.remember(5, "A lever.", title="Lever", metadata={"user": 7}, expires_at=timedelta(days=1))
     until = memory.get("Lever").memory.expires_at
     changed = memory.update("Lever", metadata={"user": 8}).memory
@@ -73,7 +73,7 @@ def test_an_update_replaces_metadata_and_a_superseding_memory_keeps_it(memory):
     assert memory.get(new).memory.metadata == {"user": 8}
 
 
-def test_a_fact_that_is_known_takes_the_metadata_with_which_it_is_told_again(memory):
+def test_repeated_fact_gets_new_metadata(memory):
     first = memory.remember(5, "A lever.", title="Lever", metadata={"user": 7})
     assert memory.remember(5, "A lever.", title="Lever", expires_at=timedelta(days=1)) == first
     known = memory.get(first).memory
@@ -84,7 +84,7 @@ def test_a_fact_that_is_known_takes_the_metadata_with_which_it_is_told_again(mem
 
 
 @pytest.mark.parametrize("persistence", ["permanent", "ephemeral"])
-def test_what_has_expired_is_forgotten(home, memory, persistence):
+def test_expired_memory_is_forgotten(home, memory, persistence):
     shop = memory.remember(5, "The shop is open.", persistence=persistence, expires_at=timedelta(days=1))
     memory.remember(5, "A lever.", title="Lever", expires_at=timedelta(days=1))
     assert "shop" in memory.recall(5)
@@ -95,7 +95,7 @@ def test_what_has_expired_is_forgotten(home, memory, persistence):
     assert [one.memory.text for one in home.open().find()] == ["A lever."]
 
 
-def test_what_a_person_has_edited_does_not_expire(memory):
+def test_edited_memory_does_not_expire(memory):
     memory.remember(5, "The shop is open.", title="Shop", expires_at=timedelta(days=1))
     memory.edit_memory(5, "Shop", Edit(pinned=True, expires_at="2020-01-01T00:00:00+00:00"))
     assert "shop" in memory.recall(5)
@@ -119,7 +119,7 @@ def test_what_a_person_has_edited_does_not_expire(memory):
         ({"expires_at": 3}, TypeError, "it must be a datetime"),
     ],
 )
-def test_what_no_store_can_hold_is_refused_and_nothing_is_stored(memory, given, error, says):
+def test_unsupported_values_are_refused(memory, given, error, says):
     with pytest.raises(error, match=says):
         memory.remember(5, "A lever.", title="Lever", **given)
     assert memory.find() == []
@@ -134,7 +134,7 @@ def test_what_no_store_can_hold_is_refused_and_nothing_is_stored(memory, given, 
         ("expires_at", "2100-01-01T12:00:00.000000+00:00", "9999-12-31T23:59:59-05:00"),
     ],
 )
-def test_a_field_that_a_person_broke_in_the_file_is_kept_as_it_stands(tmp_path, name, old, broken):
+def test_damaged_fields_are_kept_unchanged(tmp_path, name, old, broken):
     path = tmp_path / "Memories.md"
     with SimpleMemoryManager.open(path) as memory:
         memory.remember(5, "A lever.", title="Lever", metadata={"user": 7}, expires_at="2100-01-01T12:00:00Z")

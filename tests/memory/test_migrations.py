@@ -1,4 +1,4 @@
-"""The tables of a database are brought from every earlier version to the last one, alike on SQLite and PostgreSQL."""
+"""Tests of database migrations on SQLite and PostgreSQL."""
 
 import pytest
 
@@ -16,7 +16,7 @@ LATER = (
 
 @pytest.fixture(params=["SQLite", "PostgreSQL"])
 def database(request, tmp_path):
-    """Return a function that opens the database with these migrations."""
+    """Return a function that opens the database with the given migrations."""
     address = request.getfixturevalue("postgres").address if request.param == "PostgreSQL" else ""
     opened = []
 
@@ -34,7 +34,7 @@ def database(request, tmp_path):
 
 
 @pytest.mark.parametrize("version", range(len(LATER)))
-def test_tables_of_every_earlier_version_are_brought_to_the_last_one(database, version):
+def test_tables_of_every_version_are_migrated(database, version):
     earlier = database(LATER[:version])
     earlier.put("INSERT INTO zorkgpt_trials (machine, episode, record) VALUES (%s, %s, %s)", [("", "1", "{}")])
     earlier.close()
@@ -48,7 +48,7 @@ def test_tables_of_every_earlier_version_are_brought_to_the_last_one(database, v
     assert database(LATER).rows("SELECT place FROM zorkgpt_trials") == [("hall 2",)]
 
 
-def test_a_migration_that_fails_leaves_the_tables_as_they_were(database):
+def test_failed_migration_changes_nothing(database):
     database(()).put("INSERT INTO zorkgpt_trials (machine, episode, record) VALUES (%s, %s, %s)", [("", "1", "x")])
     with pytest.raises(MemoryStoreError):
         database((LATER[0], "CREATE TABLE zorkgpt_later (id {key}); SELECT nothing FROM nowhere")).rows("SELECT 1")

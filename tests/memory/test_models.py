@@ -1,4 +1,4 @@
-"""The model's answer is complete or says what is missing; a ground truth may be a plain dictionary."""
+"""Tests of a model's answers and of facts given as a dictionary."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ COMPLETE = {
 }
 
 
-def test_a_complete_answer_is_taken_as_it_is():
+def test_complete_answer_is_accepted():
     answer = MemorySynthesisResponse(**COMPLETE, supersedes_memory_titles=["A", "A"])
     assert (answer.status, answer.supersedes_memory_titles, answer.reasoning) == ("ACTIVE", {"A"}, "")
 
@@ -58,23 +58,23 @@ def test_a_complete_answer_is_taken_as_it_is():
         ([COMPLETE], "valid dictionary"),
     ],
 )
-def test_an_answer_that_will_not_do_says_why(fields, message):
+def test_incomplete_answer_is_explained(fields, message):
     with pytest.raises(ValidationError, match=message):
         MemorySynthesisResponse.model_validate(fields)
 
 
-def test_without_something_to_remember_the_rest_is_ignored():
+def test_answer_without_a_memory_needs_no_fields():
     nothing = MemorySynthesisResponse(should_remember=False)
     assert nothing.memory_title is None
     assert MemorySynthesisResponse(should_remember=False, category="none", persistence="", memory_text=5) == nothing
 
 
-def test_a_ground_truth_may_be_a_dictionary_with_some_of_its_fields():
+def test_facts_can_be_a_partial_dictionary():
     assert ZMachineContext.of({"turn": 3, "died": True, "weather": "fair"}) == ZMachineContext(turn=3, died=True)
     assert ZMachineContext.of(None) == ZMachineContext()
 
 
-def test_persistence_status_and_kind_can_be_given_as_strings():
+def test_enums_can_be_given_as_strings():
     given = memory(persistence="core", status="TENTATIVE", kind="text")
     assert (type(given.persistence), type(given.status), type(given.kind)) == (Persistence, MemoryStatus, MemoryKind)
 
@@ -92,7 +92,7 @@ def test_persistence_status_and_kind_can_be_given_as_strings():
         ("9" * 19, None, None),
     ],
 )
-def test_turns_are_a_number_or_a_span_or_any_text(turns, first, last):
+def test_turns_are_a_number_a_range_or_text(turns, first, last):
     span = TurnSpan.parse(turns)
     assert (span.first_number, span.last_number) == (first, last)
 
@@ -101,13 +101,13 @@ def test_turns_are_a_number_or_a_span_or_any_text(turns, first, last):
     ("episode", "key"),
     [(2, 2), ("2", 2), (" 2 ", 2), ("0", 0), ("-1", -1), ("02", "02"), ("ep_2", "ep_2"), ("9" * 19, "9" * 19)],
 )
-def test_an_episode_is_a_number_if_it_is_written_as_one(episode, key):
+def test_episode_key_is_a_number_if_it_looks_like_one(episode, key):
     assert episode_key(episode) == key
     assert same_episode(episode, key)
     assert not same_episode(episode, 3)
 
 
-def test_what_came_about_by_itself_is_not_what_the_action_did():
+def test_spontaneous_changes_are_not_effects_of_the_action():
     cat = ObjectMove(9, "cat", 1, "Hall", 2, "Yard", by_itself=True)
     lamp = AttributeChange(8, "lamp", "on", False, by_itself=True)
     by_itself = ZMachineContext(moved=(cat,), changed=(lamp,))

@@ -1,4 +1,4 @@
-"""What no longer holds in this episode is said beside the memory, as the object tree has it."""
+"""Tests of the current state that is shown beside an outdated memory."""
 
 import pytest
 
@@ -19,7 +19,7 @@ BOX = Claim(Relation.CLOSED, small_world.BOX, "tin box")
 LOCKED, SHUT = (Claim(relation, small_world.DOOR, "oak door") for relation in (Relation.LOCKED, Relation.CLOSED))
 
 
-def test_a_memory_says_what_is_so_instead_and_the_file_does_not(tmp_path):
+def test_current_state_is_shown_and_not_stored(tmp_path):
     commands = ("north", "south", "take key", "north", "east", "open box", "west")
     with a_walkthrough(tmp_path, *commands, game=SmallWorld()) as run:
         run.reset_episode()
@@ -53,7 +53,7 @@ def test_a_memory_says_what_is_so_instead_and_the_file_does_not(tmp_path):
         assert "(now:" not in kept.get_location_memory(small_world.PANTRY)
 
 
-def test_the_memory_is_asked_with_what_is_so_after_the_turn(tmp_path):
+def test_question_contains_the_state_after_the_turn(tmp_path):
     answers = Answers()
     with SimpleMemoryManager.open(tmp_path, synthesizer=answers) as kept:
         kept.add_memory(small_world.JETTY, "Jetty", memory("Key", "core", text="A key lies here.", claims=(KEY,)))
@@ -71,13 +71,13 @@ def test_the_memory_is_asked_with_what_is_so_after_the_turn(tmp_path):
     ("status", "claimed", "brought_up", "disproved"),
     [
         ("TENTATIVE", LOCKED, True, True),
-        # It was so, before the door was opened.
+        # True before the door was opened.
         ("TENTATIVE", SHUT, True, False),
         ("ACTIVE", LOCKED, False, False),
         ("TENTATIVE", BOX, False, False),
     ],
 )
-def test_what_is_unconfirmed_elsewhere_is_asked_about_when_its_thing_is_handled(
+def test_tentative_memory_elsewhere_is_asked_about_when_its_thing_is_used(
     tmp_path, status, claimed, brought_up, disproved
 ):
     wrong = MemorySynthesisResponse(
@@ -99,7 +99,7 @@ def test_what_is_unconfirmed_elsewhere_is_asked_about_when_its_thing_is_handled(
 
 
 @pytest.mark.slow
-def test_in_the_bundled_story_the_object_tree_bears_out_every_word(tmp_path):
+def test_bundled_story_shows_correct_states(tmp_path):
     found = set()
     with a_walkthrough(tmp_path, *WALKTHROUGH, turns=len(WALKTHROUGH)) as run:
         game, kept = run.services.game, run.simple_memory

@@ -1,4 +1,4 @@
-"""Files of every older form, each with what it must become."""
+"""Tests of files in older formats."""
 
 import pytest
 
@@ -84,7 +84,7 @@ CORPUS = {
 
 
 @pytest.mark.parametrize("form", CORPUS)
-def test_an_older_file_is_read(form):
+def test_older_format_is_read(form):
     text, expected = CORPUS[form]
     document = parse((HEAD + text).encode())
     assert by_place(document.find(EVERY)) == {5: [expected]}
@@ -95,7 +95,7 @@ def test_an_older_file_is_read(form):
 
 
 @pytest.mark.parametrize("form", CORPUS)
-def test_an_older_memory_that_changes_is_written_in_todays_form(form, tmp_path):
+def test_changed_entry_is_written_in_the_current_format(form, tmp_path):
     text, expected = CORPUS[form]
     path = tmp_path / "Memories.md"
     path.write_text(HEAD + text)
@@ -112,7 +112,7 @@ def test_an_older_memory_that_changes_is_written_in_todays_form(form, tmp_path):
     assert SimpleMemoryManager.open(path).memory_cache == manager.memory_cache
 
 
-def test_a_line_in_brackets_that_says_nothing_of_a_supersession_is_text():
+def test_other_text_in_brackets_is_text():
     document = parse((HEAD + "**[NOTE] T** *(Ep1, T5, +0)*\n[Superseded, says the sign.]\n").encode())
     assert [(one.status, one.text) for one in document.memories(5)] == [("ACTIVE", "[Superseded, says the sign.]")]
 
@@ -129,13 +129,13 @@ def test_a_line_in_brackets_that_says_nothing_of_a_supersession_is_text():
         ("### Location 5: Room", (None, "")),
     ],
 )
-def test_a_heading_is_read_as_it_is_meant(heading, expected):
+def test_heading_formats(heading, expected):
     section = parse((heading + "\n").encode()).sections[0]
     assert (section.location_id, section.name) == expected
 
 
 @pytest.mark.parametrize("marks", ["pinned, vetoed", "vetoed, pinned", "vetoed, +0, worked 5/9, pinned"])
-def test_the_marks_of_a_person_are_read_in_any_order_and_written_in_one(marks):
+def test_marks_are_read_in_any_order(marks):
     score = "" if "+0" in marks else "+0, "
     document = parse((HEAD + f"**[NOTE] T** *(Ep1, T5, {score}{marks})*\nThe text.\n").encode())
     [kept] = document.memories(5)

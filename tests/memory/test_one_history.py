@@ -1,4 +1,4 @@
-"""The history of one memory, and forgetting by place and prefix."""
+"""Tests of the history of one memory, and of forgetting by place and prefix."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def memory(home):
         yield opened
 
 
-def test_the_history_of_a_memory_is_its_changes_in_order(memory):
+def test_history_lists_changes_in_order(memory):
     key = memory.remember(("acme", 7), "A lamp.", title="Lamp", turn=3)
     memory.remember(("acme", 8), "A lamp.", title="Lamp")
     memory.edit_memory(("acme", 7), "Lamp", Edit(text="A brass lamp.", reason="It is brass."))
@@ -35,7 +35,7 @@ def test_the_history_of_a_memory_is_its_changes_in_order(memory):
     assert memory.get(key).memory.updated_at == changes[-1].at
 
 
-def test_a_deleted_memory_has_a_history_by_its_id_and_a_forgotten_one_has_none(memory):
+def test_deleted_memory_has_a_history_and_a_forgotten_one_has_none(memory):
     key = memory.remember(5, "A lamp.", title="Lamp")
     lamp = memory.get(key).memory
     with memory.store.transaction() as draft:
@@ -48,7 +48,7 @@ def test_a_deleted_memory_has_a_history_by_its_id_and_a_forgotten_one_has_none(m
 
 
 @pytest.mark.parametrize("how", [{"place": ("acme", "ann")}, {"prefix": ("acme", "ann")}])
-def test_forgetting_a_place_or_prefix_leaves_no_trace_and_nothing_else_changes(memory, how, tmp_path):
+def test_forgetting_a_place_or_prefix_leaves_no_trace(memory, how, tmp_path):
     memory.remember(("acme", "ann"), "Ann likes xylophones.", title="Ann", place_name="Xenia Ann")
     memory.remember(("acme", "ann"), "It is late.", title="Note", persistence="ephemeral")
     old = memory.remember(("acme", "ann"), "Ann likes zithers.", title="Old")
@@ -72,12 +72,12 @@ def test_forgetting_a_place_or_prefix_leaves_no_trace_and_nothing_else_changes(m
 @pytest.mark.parametrize(
     "given", [{}, {"prefix": ("a",), "text": "x"}, {"place": 5, "text": "x"}, {"memory": "a", "text": "x"}]
 )
-def test_exactly_one_thing_is_forgotten(given):
+def test_forget_requires_exactly_one_argument(given):
     with AgentMemory.open(":memory:") as memory, pytest.raises(ValueError, match="Give exactly one of"):
         memory.forget(**given)
 
 
-def test_a_place_that_is_called_like_a_forgotten_memory_stays(memory):
+def test_forgetting_a_memory_keeps_the_place_with_its_title(memory):
     key = memory.remember(("acme", "ann"), "cart", title="bob")
     for place in ("bob", "cart", ("acme", "bob")):
         memory.remember(place, "A fact.", title="Fact")

@@ -1,4 +1,4 @@
-"""When a fact was seen first and last, through whatever happens to it."""
+"""Tests of when a fact was first and last seen."""
 
 import json
 from dataclasses import replace
@@ -31,7 +31,7 @@ def opened(path, **options):
 
 
 def headers(path):
-    """What stands in the parentheses of each memory."""
+    """Return the parentheses of each header."""
     return [line.partition("*(")[2][:-2] for line in path.read_text().splitlines() if line.startswith("**[")]
 
 
@@ -43,7 +43,7 @@ def seen(one: Memory):
     return one.first_episode, one.episode, one.turns, one.observation_count
 
 
-def test_a_memory_that_is_seen_again_in_a_later_episode_keeps_where_it_began(path):
+def test_memory_keeps_its_first_episode(path):
     with opened(path) as manager:
         manager.add_memory(5, "Hall", memory("Gate", episode=1, turns="132", text=GATE))
         manager.add_memory(5, "Hall", memory("Gate", episode=3, turns="17", text=GATE))
@@ -55,7 +55,7 @@ def test_a_memory_that_is_seen_again_in_a_later_episode_keeps_where_it_began(pat
     assert seen(opened(path).memory_cache[5][0]) == (1, 4, "132→40", 4)
 
 
-def test_within_one_episode_nothing_is_said_of_another_one(path):
+def test_single_episode_is_listed_once(path):
     with opened(path) as manager:
         manager.add_memory(5, "Hall", memory("Gate", episode=2, turns="25"))
         manager.add_memory(5, "Hall", memory("Gate", episode=2, turns="48"))
@@ -64,7 +64,7 @@ def test_within_one_episode_nothing_is_said_of_another_one(path):
 
 
 @pytest.mark.parametrize("again", [(3, "17"), ("3", "17"), (1, "132"), ("1", "132"), (" 3 ", 17)])
-def test_the_first_turn_and_the_last_count_once_each_in_whatever_spelling(path, again):
+def test_repeated_turn_is_counted_once_in_any_spelling(path, again):
     with opened(path) as manager:
         manager.add_memory(5, "Hall", memory("Gate", episode=1, turns="132"))
         manager.update_memory_metadata(memory("Gate"), 5, "Hall", 17, 3)
@@ -73,14 +73,14 @@ def test_the_first_turn_and_the_last_count_once_each_in_whatever_spelling(path, 
     assert path.read_bytes() == before
 
 
-def test_the_same_turn_number_of_another_episode_is_another_observation(path):
+def test_same_turn_of_another_episode_is_counted(path):
     with opened(path) as manager:
         manager.add_memory(5, "Hall", memory("Gate", episode=1, turns="17"))
         manager.add_memory(5, "Hall", memory("Gate", episode=2, turns="17"))
     assert headers(path) == ["Ep1→Ep2, T17→T17, +0, seen 2x"]
 
 
-def test_an_episode_is_listed_once_in_whatever_spelling(path):
+def test_episode_is_listed_once_in_any_spelling(path):
     state = SimpleNamespace(episode_id="2", turn_count=1)
     with opened(path, game_state=state) as manager:
         manager.add_memory(5, "Hall", memory("Gate", episode=2, turns="25"))
@@ -92,7 +92,7 @@ def test_an_episode_is_listed_once_in_whatever_spelling(path):
     assert headers(path)[0] == "Ep2, T25→T48, +0, seen 2x"
 
 
-def test_an_episode_in_either_spelling_is_resumed_and_looked_up(path):
+def test_episode_is_resumed_in_any_spelling(path):
     state = SimpleNamespace(episode_id=2, turn_count=7)
     with opened(path, game_state=state) as manager:
         manager.add_memory(5, "Hall", memory("Gate", episode=2, turns="7"))
@@ -105,7 +105,7 @@ def test_an_episode_in_either_spelling_is_resumed_and_looked_up(path):
         assert manager.get_ephemeral_count(5) == 1
 
 
-def test_an_observation_of_an_earlier_episode_that_comes_late_only_counts(path):
+def test_late_observation_of_an_earlier_episode_is_only_counted(path):
     with opened(path) as manager:
         manager.add_memory(5, "Hall", memory("Rug", episode=1, turns="3"))
         manager.add_memory(5, "Hall", memory("Gate", episode=2, turns="25"))
@@ -113,7 +113,7 @@ def test_an_observation_of_an_earlier_episode_that_comes_late_only_counts(path):
     assert seen(kept(path)[1]) == (None, 2, "25→25", 2)
 
 
-def test_a_refinement_tells_when_the_fact_was_seen_first_and_can_be_undone(path):
+def test_refinement_keeps_the_first_episode_and_can_be_undone(path):
     with opened(path) as manager:
         manager.add_memory(5, "Hall", memory("Gate", episode=1, turns="132", text=GATE))
         manager.add_memory(5, "Hall", memory("Gate", episode=2, turns="40", text=GATE))
@@ -130,7 +130,7 @@ def test_a_refinement_tells_when_the_fact_was_seen_first_and_can_be_undone(path)
         assert [one.changes[0].kind for one in undoable(manager.store.journal)] == []
 
 
-def test_a_refinement_that_was_seen_again_is_undone_to_its_own_observations(path):
+def test_undone_refinement_keeps_its_own_observations(path):
     with opened(path) as manager:
         manager.add_memory(5, "Hall", memory("Gate", episode=1, turns="132", text=GATE))
         manager.add_memory(5, "Hall", memory("Gate", episode=3, turns="17", text=MORE))
@@ -140,7 +140,7 @@ def test_a_refinement_that_was_seen_again_is_undone_to_its_own_observations(path
 
 
 @pytest.mark.parametrize("mark", ["pinned", "vetoed"])
-def test_the_marks_of_a_refined_memory_survive_the_undo(path, mark):
+def test_marks_of_a_refined_memory_survive_the_undo(path, mark):
     with opened(path) as manager:
         manager.add_memory(5, "Hall", memory("Gate", episode=1, turns="132", text=GATE))
         manager.add_memory(5, "Hall", memory("Gate", episode=3, turns="17", text=MORE))
@@ -152,7 +152,7 @@ def test_the_marks_of_a_refined_memory_survive_the_undo(path, mark):
     assert (refined.status, getattr(refined, mark), refined.observation_count) == ("ACTIVE", True, 1)
 
 
-def test_a_refinement_that_is_gone_can_be_undone(path):
+def test_removed_refinement_can_be_undone(path):
     with opened(path) as manager:
         manager.add_memory(5, "Hall", memory("Gate", episode=1, turns="132", text=GATE))
         manager.add_memory(5, "Hall", memory("Gate", episode=3, turns="17", text=MORE))
@@ -162,7 +162,7 @@ def test_a_refinement_that_is_gone_can_be_undone(path):
     assert [(one.text, one.status) for one in kept(path)] == [(GATE, "ACTIVE")]
 
 
-def test_what_is_confirmed_in_the_same_words_was_seen_first_when_it_was_open(path):
+def test_confirmed_memory_keeps_its_first_episode(path):
     with SimpleMemoryManager.open(path) as manager:
         manager.add_memory(5, "Hall", memory("Troll", episode=1, turns="9", status="TENTATIVE"))
         manager.add_memory(5, "Hall", memory("Troll", episode=2, turns="4"))
@@ -173,7 +173,7 @@ def test_what_is_confirmed_in_the_same_words_was_seen_first_when_it_was_open(pat
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_consolidating_takes_the_earliest_and_the_latest_of_both(path, order):
+def test_consolidation_keeps_first_and_last_episodes(path, order):
     both = [
         memory("Gate", episode=1, turns="132", text=GATE),
         memory("Lever", episode=2, turns="5", text="the lever opened the gate"),
@@ -194,7 +194,7 @@ def test_consolidating_takes_the_earliest_and_the_latest_of_both(path, order):
     ]
 
 
-def test_the_origin_is_in_the_history_and_goes_through_export_and_import(path, tmp_path):
+def test_origin_is_in_journal_and_export(path, tmp_path):
     with opened(path) as manager:
         manager.add_memory(5, "Hall", memory("Gate", episode=1, turns="132"))
         manager.add_memory(5, "Hall", memory("Gate", episode=3, turns="17"))
@@ -203,7 +203,7 @@ def test_the_origin_is_in_the_history_and_goes_through_export_and_import(path, t
             (1, 3, "132→17", 2),
         ]
     rows = journal_rows(path)
-    # An earlier version knows no such field, and need not where it says nothing.
+    # Earlier versions have no such field, and it is omitted if it is empty.
     assert ["first_episode" in row["after"] for row in rows if row.get("after")] == [False, True]
     exported = CliRunner().invoke(app, ["export", "--to", "jsonl", "--file", str(path)])
     (tmp_path / "all.json").write_text(exported.stdout)
@@ -214,7 +214,7 @@ def test_the_origin_is_in_the_history_and_goes_through_export_and_import(path, t
     assert "(episode 1, turn 132 → episode 3, turn 17, seen 2x)" in shown.stdout
 
 
-def test_an_origin_of_the_wrong_kind_is_not_imported(tmp_path):
+def test_invalid_origin_is_not_imported(tmp_path):
     row = {"place": 5, "place_name": "Hall", **fields_of(memory("Gate")), "first_episode": [1]}
     (tmp_path / "all.json").write_text(json.dumps(row))
     done = CliRunner().invoke(app, ["import", str(tmp_path / "all.json"), "--workdir", str(tmp_path)])
@@ -230,12 +230,12 @@ def test_an_origin_of_the_wrong_kind_is_not_imported(tmp_path):
         ("ep01→epmy first run, T5, +0", ("01", "my first run", "5", 1)),
         ("Ep3→Ep3, T5→T9, +0, seen 2x", (None, 3, "5→9", 2)),
         ('Ep"3"→Ep3, T5→T9, +0, seen 2x', (None, 3, "5→9", 2)),
-        # As an earlier version wrote it, which did not keep the first episode.
+        # Written by an earlier version, which did not keep the first episode.
         ("Ep3, T132→T17, +0, seen 2x", (None, 3, "132→17", 2)),
         ("Ep1→3, T5, +0", (None, "1→3", "5", 1)),
     ],
 )
-def test_a_header_with_two_episodes_is_read(header, expected):
+def test_header_with_two_episodes_is_read(header, expected):
     found = parse_entry([f"**[NOTE - PERMANENT] Gate** *({header})*\n", "It opens.\n"]).memory
     assert seen(found) == expected
     assert parse_entry(render_entry(found).raw.splitlines(keepends=True)).memory == found
@@ -243,17 +243,17 @@ def test_a_header_with_two_episodes_is_read(header, expected):
 
 @pytest.mark.parametrize("name", ["1→Ep3", "a -> ep b", "→Ep", "1→3", 'x"→Ep"', "→ Ep→Ep"])
 @pytest.mark.parametrize("first", [None, 1, "→", "a→Epb", "-"])
-def test_a_name_that_looks_like_two_episodes_stays_one(name, first):
+def test_episode_name_with_an_arrow_is_one_episode(name, first):
     given = memory("Gate", episode=name, first_episode=first)
     assert parse_entry(render_entry(given).raw.splitlines(keepends=True)).memory == given
 
 
-def test_the_origin_of_the_episode_itself_says_nothing():
+def test_origin_in_the_same_episode_is_omitted():
     assert memory("Gate", episode=2, first_episode="2").first_episode is None
     assert memory_of({**vars(memory("Gate", episode=2)), "first_episode": 1}).first_episode == 1
 
 
-def test_what_was_seen_last_is_shown_first_across_episodes(path):
+def test_latest_memories_are_shown_first_across_episodes(path):
     with SimpleMemoryManager.open(path, config=SimpleNamespace(max_tokens_per_location=40)) as manager:
         for title, first, last in (("Old", (1, "5"), (2, "900")), ("New", (1, "500"), (3, "7"))):
             for episode, turns in (first, last):

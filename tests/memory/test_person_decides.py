@@ -1,4 +1,4 @@
-"""What a person has pinned, hidden or edited, no answer of a model changes: in any store, at any subject."""
+"""Tests that answers of a model never change what a person decided."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def answers(place):
 @pytest.mark.parametrize(("persistence", "status"), [OPEN, SURE])
 @pytest.mark.parametrize("decision", ["edited", "pinned", "vetoed"])
 @pytest.mark.parametrize(("subject", "place"), [(5, None), (Thing(181), 181), (GAME, "everywhere")])
-def test_no_answer_changes_what_a_person_decided(home, state, subject, place, decision, persistence, status):
+def test_answer_does_not_change_a_persons_decision(home, state, subject, place, decision, persistence, status):
     given = answers(place)
     manager = opened(home, state, *given.values())
     marks = {} if decision == "edited" else {decision: True}
@@ -53,7 +53,7 @@ def test_no_answer_changes_what_a_person_decided(home, state, subject, place, de
 
 
 @pytest.mark.parametrize("change", sorted(answers(None).keys() - {"demoted", "contradicted"}))
-def test_what_nobody_decided_is_changed_by_an_answer(home, state, change):
+def test_answer_changes_an_unmarked_memory(home, state, change):
     with opened(home, state, answers(None)[change]) as manager:
         persistence, status = SURE if change == "refined" else OPEN
         manager.add_memory(5, "Hall", memory("Lever", persistence, text=TEXT, status=status))
@@ -72,6 +72,6 @@ def learn(manager, number):
 
 
 def decided(kept):
-    """The memory without the counts of its observations."""
+    """Return the memory without observation counts."""
     counted = ("episode", "first_episode", "turns", "observation_count", "tried", "worked", "edited_by_person", "id")
     return {name: value for name, value in vars(kept).items() if name not in counted}

@@ -1,4 +1,4 @@
-"""What a person has edited stays as it is: no model, audit or statistic changes it."""
+"""Tests that edited memories are protected from models, audits and counts."""
 
 import logging
 from types import SimpleNamespace
@@ -36,7 +36,7 @@ def open_(home):
 
 @pytest.fixture
 def edited(open_):
-    """Open a manager, in another process's stead, of a file in which a person has reworded the only memory."""
+    """Return a function that opens a file in which a person reworded the only memory."""
 
     def opened(*answers):
         open_().add_memory(5, "Hall", lever())
@@ -48,7 +48,7 @@ def edited(open_):
 
 @pytest.fixture
 def path(tmp_path):
-    """The memory file of two learned memories, one of them reworded in an editor afterwards."""
+    """A memory file with two learned memories, one of which was reworded in an editor."""
     path = tmp_path / "Memories.md"
     with SimpleMemoryManager.open(path) as manager:
         manager.add_memory(5, "Hall", lever())
@@ -66,7 +66,7 @@ def learn(manager, turns):
         manager.record_action_outcome(5, "Hall", f"pull {turn}", "Hm.", {"score_delta": 1, "turn": turn})
 
 
-def test_a_model_can_neither_replace_nor_invalidate_what_was_edited_in_the_file(path):
+def test_model_cannot_change_a_memory_edited_in_the_file(path):
     with SimpleMemoryManager.open(
         path, synthesizer=Answers(REPLACES, DENIES), game_state=SimpleNamespace(episode_id=2, turn_count=20)
     ) as manager:
@@ -77,7 +77,7 @@ def test_a_model_can_neither_replace_nor_invalidate_what_was_edited_in_the_file(
         assert manager.invalidate_memory(5, "Bell", "wrong"), "only what was edited is protected"
 
 
-def test_a_model_replaces_the_others_of_the_titles_that_it_names(path):
+def test_model_replaces_other_memories_that_it_names(path):
     titles = {"A note", "Bell", "Lever"}
     answer = remember("Chain", text="The chain opens it.", supersedes_memory_titles=titles)
     with SimpleMemoryManager.open(path, synthesizer=Answers(answer)) as manager:
@@ -92,7 +92,7 @@ def test_a_model_replaces_the_others_of_the_titles_that_it_names(path):
         }
 
 
-def test_an_edit_in_the_file_counts_at_once_and_after_a_restart(path):
+def test_edit_in_the_file_counts_at_once_and_after_a_restart(path):
     for _ in range(2):
         with SimpleMemoryManager.open(path) as manager:
             assert not manager.supersede_memory(5, "Hall", "Lever", lever("The chain does it.", title="Chain"))
@@ -102,7 +102,7 @@ def test_an_edit_in_the_file_counts_at_once_and_after_a_restart(path):
         assert on_file(manager) == [(MINE, "ACTIVE"), ("A silver bell hangs here.", "ACTIVE")]
 
 
-def test_a_memory_that_a_person_wrote_or_renamed_in_the_file_is_protected(path):
+def test_memory_written_or_renamed_in_the_file_is_protected(path):
     path.write_text(
         path.read_text().replace("] Bell**", "] Silver bell**")
         + "\n**[NOTE - PERMANENT] Rope** *(Ep1, T3, +0)*\nA rope hangs here.\n"
@@ -112,7 +112,7 @@ def test_a_memory_that_a_person_wrote_or_renamed_in_the_file_is_protected(path):
             assert not manager.invalidate_memory(5, title, "wrong")
 
 
-def test_only_an_edit_counts_and_not_an_observation_or_a_pin_that_is_gone(open_):
+def test_observations_and_removed_pins_are_not_edits(open_):
     manager = open_()
     manager.add_memory(5, "Hall", lever())
     manager.edit_memory(5, "Lever", Edit(pinned=True))
@@ -121,21 +121,21 @@ def test_only_an_edit_counts_and_not_an_observation_or_a_pin_that_is_gone(open_)
     assert manager.invalidate_memory(5, "Lever", "wrong")
 
 
-def test_to_pin_and_unpin_an_edited_memory_gives_it_back_to_the_model(edited):
+def test_unpinning_an_edited_memory_removes_its_protection(edited):
     manager = edited()
     manager.edit_memory(5, "Lever", Edit(pinned=True))
     manager.edit_memory(5, "Lever", Edit(pinned=False))
     assert manager.invalidate_memory(5, "Lever", "wrong")
 
 
-def test_an_edited_memory_stays_protected_when_it_is_vetoed_for_a_while(edited):
+def test_edited_memory_stays_protected_after_a_veto(edited):
     manager = edited()
     manager.edit_memory(5, "Lever", Edit(vetoed=True))
     manager.edit_memory(5, "Lever", Edit(vetoed=False))
     assert not manager.invalidate_memory(5, "Lever", "wrong")
 
 
-def test_a_program_s_own_update_is_no_edit_of_a_person(open_):
+def test_update_by_a_program_is_not_an_edit(open_):
     manager = open_()
     manager.add_memory(5, "Hall", lever())
     manager.update("Lever", 5, text=MINE)
@@ -143,7 +143,7 @@ def test_a_program_s_own_update_is_no_edit_of_a_person(open_):
     assert on_file(manager) == [(MINE, "SUPERSEDED")]
 
 
-def test_an_edited_memory_stays_protected_when_it_is_seen_again_and_moved(edited):
+def test_edited_memory_stays_protected_when_observed_or_moved(edited):
     manager = edited()
     assert manager.add_memory(5, "Hall", lever(MINE, turns="30"))
     with manager.store.transaction(source="person") as draft:
@@ -151,14 +151,14 @@ def test_an_edited_memory_stays_protected_when_it_is_seen_again_and_moved(edited
     assert not manager.invalidate_memory(6, "Lever", "wrong")
 
 
-def test_a_memory_that_is_learned_again_after_it_was_deleted_is_nobody_s_edit(path):
+def test_deleted_memory_that_is_learned_again_is_unprotected(path):
     path.write_text(path.read_text().split("### Memories")[0])
     with SimpleMemoryManager.open(path) as manager:
         manager.add_memory(5, "Hall", lever())
         assert manager.invalidate_memory(5, "Lever", "wrong")
 
 
-def test_counts_do_not_invalidate_an_edited_memory(open_):
+def test_failures_do_not_invalidate_an_edited_memory(open_):
     manager = open_()
     manager.add_memory(5, "Hall", lever(category="SUCCESS", action="pull lever"))
     manager.edit_memory(5, "Lever", Edit(status="TENTATIVE"))

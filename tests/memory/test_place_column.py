@@ -1,4 +1,4 @@
-"""Places as they are written in a column of a database."""
+"""Tests of place keys in database columns."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,18 +14,18 @@ SUBJECTS = PLACES | st.integers(0, 10**18 - 1).map(Thing) | st.just(GAME)
 
 
 @given(SUBJECTS)
-def test_a_column_is_read_back(subject):
+def test_column_is_read_back(subject):
     assert place_in(column_of(subject)) == subject
 
 
 @given(SUBJECTS, SUBJECTS)
-def test_columns_are_sorted_like_their_places(one, other):
-    is_first = _order(one) < _order(other)
+def test_columns_sort_like_places(one, other):
+    is_first = sort_key(one) < sort_key(other)
     assert (column_of(one) < column_of(other)) is is_first
     assert (column_of(one).encode() < column_of(other).encode()) is is_first
 
 
-def _order(subject):
+def sort_key(subject):
     match subject:
         case int():
             return 0, subject
@@ -39,7 +39,7 @@ def _order(subject):
 
 
 @given(SUBJECTS, st.sampled_from(["", "a", "ab"]) | st.lists(ELEMENTS, max_size=2).map(tuple))
-def test_places_with_a_prefix_are_those_in_its_ranges(subject, prefix):
+def test_prefix_ranges_contain_exactly_the_places_with_the_prefix(subject, prefix):
     column = column_of(subject).encode()
     is_inside = any(first.encode() <= column < end.encode() for first, end in ranges_of(prefix))
     assert is_inside == has_prefix(subject, prefix)

@@ -1,4 +1,4 @@
-"""A place is a whole number or a text, and stays what it is wherever it is written."""
+"""Tests of place keys: whole numbers, texts and paths."""
 
 import json
 import logging
@@ -30,7 +30,7 @@ from zorkgpt.memory.upkeep.exchange import json_lines, read_memories
 CART = "https://shop/cart"
 
 
-def test_a_memory_is_added_to_the_first_section_of_its_place(home, tmp_path):
+def test_memory_is_added_to_the_first_section_of_its_place(home, tmp_path):
     source = tmp_path / "Mine.md"
     hall = "## Location 5: Hall\n\n**[NOTE] {} ** *(Ep1, T1)*\nIt is old.\n\n"
     source.write_text(hall.format("Lamp") + "## Location 6: Attic\n\n" + hall.format("Rope"))
@@ -62,7 +62,7 @@ places = st.one_of(elements, st.lists(elements, min_size=2, max_size=4).map(tupl
 
 
 @given(places | st.integers(0, LIMIT - 1).map(Thing) | st.just(GAME))
-def test_a_key_is_read_as_it_was_written(key):
+def test_key_is_read_back(key):
     written = render_place(key)
     read = parse_place(written)
     assert (type(read), read) == (type(key), key)
@@ -81,13 +81,13 @@ def test_a_key_is_read_as_it_was_written(key):
         ("[]", "an empty path"),
     ],
 )
-def test_a_text_that_is_no_key_is_refused(text, message):
+def test_invalid_key_is_refused(text, message):
     with pytest.raises(ValueError, match=message):
         parse_place(text)
 
 
 @given(st.lists(places, max_size=6), places)
-def test_a_prefix_finds_the_paths_that_begin_with_its_elements(keys, prefix):
+def test_prefix_matches_leading_elements(keys, prefix):
     keys += [(*path_of(prefix), "below"), (prefix if isinstance(prefix, tuple) else (prefix,))]
     with AgentMemory.open(":memory:") as memory:
         for key in keys:
@@ -98,12 +98,12 @@ def test_a_prefix_finds_the_paths_that_begin_with_its_elements(keys, prefix):
 
 
 @given(place_texts)
-def test_a_path_of_one_element_is_this_element(text):
+def test_path_with_one_element_equals_the_element(text):
     assert checked_place((text,)) == text
     assert parse_place(json.dumps([text])) == text
 
 
-def test_a_prefix_of_another_type_is_refused():
+def test_prefix_of_another_type_is_refused():
     with AgentMemory.open(":memory:") as memory:
         memory.remember("https://shop/cart", "Something.")
         memory.remember(("https://shop/cart", 7), "Something else.")
@@ -115,7 +115,7 @@ def test_a_prefix_of_another_type_is_refused():
 
 @given(st.lists(st.tuples(places, texts, memories()), max_size=4))
 @example([(5, "a", memory("One")), ("5", "b", memory("Two"))])
-def test_a_file_of_places_is_read_as_it_was_written(located):
+def test_places_in_a_file_are_read_back(located):
     draft = Draft(MemoryBook())
     expected: dict = {}
     for place, name, kept in located:
@@ -128,7 +128,7 @@ def test_a_file_of_places_is_read_as_it_was_written(located):
     assert order == sorted(order, key=place_order)
 
 
-def test_the_file_shows_numbers_first_and_texts_in_quotation_marks(tmp_path):
+def test_file_lists_numbers_before_quoted_texts(tmp_path):
     manager = SimpleMemoryManager.open(tmp_path / "Memories.md")
     named = (
         (CART, "Cart"),
@@ -161,7 +161,7 @@ def test_the_file_shows_numbers_first_and_texts_in_quotation_marks(tmp_path):
 @pytest.mark.parametrize(
     "heading", ['## Location "": X', '## Location " ": X', '## Location "a\\u0000": X', '## Location "\\ud800": X']
 )
-def test_a_heading_with_a_key_that_no_place_can_have_is_kept_as_it_is(heading):
+def test_heading_with_an_invalid_key_is_kept(heading):
     data = f"# Location Memories\n\n{heading}\n".encode()
     document = parse(data)
     assert document.section_indexes == {}
@@ -169,7 +169,7 @@ def test_a_heading_with_a_key_that_no_place_can_have_is_kept_as_it_is(heading):
     assert render(document) == data
 
 
-def test_an_unknown_place_is_empty_and_a_number_is_not_its_text(tmp_path):
+def test_unknown_place_is_empty(tmp_path):
     manager = SimpleMemoryManager.open(tmp_path / "Memories.md")
     manager.add_memory(5, "Living Room", memory())
     assert manager.get_location_memory(5) != ""
@@ -194,7 +194,7 @@ def test_an_unknown_place_is_empty_and_a_number_is_not_its_text(tmp_path):
         (10**18, ValueError, "at most 18 digits"),
     ],
 )
-def test_what_is_no_place_is_refused_at_every_door(tmp_path, key, error, said):
+def test_invalid_place_is_refused_by_every_method(tmp_path, key, error, said):
     manager = SimpleMemoryManager.open(tmp_path / "Memories.md")
     doors = [
         lambda: manager.add_memory(key, "X", memory()),
@@ -212,7 +212,7 @@ def test_what_is_no_place_is_refused_at_every_door(tmp_path, key, error, said):
     assert manager.all_memories() == []
 
 
-def test_a_second_name_of_a_place_is_told_once_and_the_first_stays(tmp_path, caplog):
+def test_second_name_of_a_place_is_logged_once(tmp_path, caplog):
     manager = SimpleMemoryManager.open(tmp_path / "Memories.md")
     with caplog.at_level(logging.WARNING):
         for title, name in (("One", "Cart"), ("Two", "Basket"), ("Three", "Basket"), ("Four", "")):
@@ -223,7 +223,7 @@ def test_a_second_name_of_a_place_is_told_once_and_the_first_stays(tmp_path, cap
     assert {one.location_name for one in manager.all_memories()} == {"Cart"}
 
 
-def test_everything_beside_the_file_keeps_texts_and_numbers_apart(tmp_path):
+def test_other_files_distinguish_texts_and_numbers(tmp_path):
     path = tmp_path / "Memories.md"
     state = SimpleNamespace(episode_id=2, turn_count=4, action_history=[], action_reasoning_history=[])
     manager = SimpleMemoryManager.open(path, game_state=state)
@@ -249,7 +249,7 @@ def test_everything_beside_the_file_keeps_texts_and_numbers_apart(tmp_path):
     assert [one.location_id for one in read_memories(tmp_path / "all.json")] == [5, 5, "5", "5", path_place, path_place]
 
 
-def test_a_path_that_a_tool_or_a_store_returns_is_valid_input():
+def test_returned_path_is_accepted():
     from zorkgpt.adapters.langgraph import MemoryBaseStore
     from zorkgpt.adapters.tools import MemoryTools
 

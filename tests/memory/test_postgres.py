@@ -1,4 +1,4 @@
-"""The memory on PostgreSQL, beyond what it promises like a file: servers that go."""
+"""Tests of memories on PostgreSQL: lost connections, locks and rows."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -42,7 +42,7 @@ def titles(manager):
     return [one.memory.title for one in manager.all_memories()]
 
 
-def test_a_connection_that_was_lost_is_made_anew(postgres):
+def test_lost_connection_is_replaced(postgres):
     with postgres.open() as manager:
         assert manager.add_memory(5, "Hall", memory("First"))
         end_connections(postgres)
@@ -52,7 +52,7 @@ def test_a_connection_that_was_lost_is_made_anew(postgres):
         assert titles(manager) == ["First", "Second"]
 
 
-def test_a_server_that_is_gone_is_told_by_its_address_and_what_was_seen_stays(postgres, caplog):
+def test_unreachable_server_is_named_and_cache_is_kept(postgres, caplog):
     with pytest.raises(MemoryStoreError) as refused:
         SimpleMemoryManager.open("postgresql://me:s3cret@localhost:1/memories")
     assert "Can't reach PostgreSQL at postgresql://me@localhost:1/memories: " in str(refused.value)
@@ -66,7 +66,7 @@ def test_a_server_that_is_gone_is_told_by_its_address_and_what_was_seen_stays(po
     with postgres.open() as manager:
         manager.add_memory(5, "Hall", memory("First"))
         with psycopg.connect(postgres.address, autocommit=True) as connection:
-            # The answers to the statements that write to the first two are not waited for.
+            # The statements that write to the first two tables are pipelined.
             for table in ("zorkgpt_words", "zorkgpt_marks", "zorkgpt_state"):
                 connection.execute(f"ALTER TABLE {table} RENAME TO elsewhere")
                 assert manager.add_memory(5, "Hall", memory("Second")) is False
@@ -84,7 +84,7 @@ def test_a_server_that_is_gone_is_told_by_its_address_and_what_was_seen_stays(po
     assert "memories could not be written" in caplog.text
 
 
-def test_a_lock_that_somebody_holds_is_a_clear_error(postgres, caplog):
+def test_held_lock_is_an_error(postgres, caplog):
     store = PostgresStore(postgres.address, lock_timeout_s=0.2)
     with SimpleMemoryManager(path=store) as manager, psycopg.connect(postgres.address) as other:
         other.execute("SELECT * FROM zorkgpt_state FOR UPDATE")
@@ -96,7 +96,7 @@ def test_a_lock_that_somebody_holds_is_a_clear_error(postgres, caplog):
         assert manager.add_memory(5, "Hall", memory("First")) is True
 
 
-def test_a_change_writes_the_row_of_its_memory_and_no_other(postgres):
+def test_change_writes_only_one_row(postgres):
     with postgres.open() as manager:
         for place in (5, 9, 7, "https://shop/cart", -3):
             manager.add_memory(place, "Room", memory(f"At {place}"))
@@ -111,7 +111,7 @@ def test_a_change_writes_the_row_of_its_memory_and_no_other(postgres):
 
 
 @pytest.mark.parametrize("many", [0, pytest.param(700, marks=pytest.mark.slow)])
-def test_what_others_add_change_and_place_anew_is_seen_at_the_next_call(postgres, many):
+def test_changes_by_others_are_seen_at_the_next_call(postgres, many):
     with postgres.open() as one, postgres.open() as other:
         known = [LocatedMemory(1000 + 2 * place, "Room", memory(f"Known {place}")) for place in range(many)]
         with other.store.transaction() as draft:
@@ -121,7 +121,7 @@ def test_what_others_add_change_and_place_anew_is_seen_at_the_next_call(postgres
             assert one.get_location_memory(place) == f"[NOTE] At {place}: The text of At {place}."
         for place in range(1001, 1001 + 2 * many, 31):
             assert (one if place % 3 else other).add_memory(place, "Room", memory(f"At {place}"))
-        # Between two places there is room for some others, then all are placed anew.
+        # There is room for a few rows between two places before all are renumbered.
         for number in range(40):
             assert other.add_memory(f"{number:03}", "Room", memory(f"Between {number}"))
             assert one.add_memory("999", "Room", memory(f"Last {number}"))
@@ -133,7 +133,7 @@ def test_what_others_add_change_and_place_anew_is_seen_at_the_next_call(postgres
         assert one.store.journal.lasting() == one.memory_cache
 
 
-def test_a_file_is_taken_in_and_written_byte_for_byte(postgres, tmp_path):
+def test_file_is_imported_and_exported_unchanged(postgres, tmp_path):
     source, copy = tmp_path / "Mine.md", tmp_path / "Copy.md"
     source.write_bytes(BY_HAND)
     with postgres.open() as manager:
@@ -151,7 +151,7 @@ def test_a_file_is_taken_in_and_written_byte_for_byte(postgres, tmp_path):
         assert file.import_memories(copy) == 0
 
 
-def test_several_may_be_the_first_to_open_and_write(postgres_server, postgres):
+def test_several_processes_create_the_tables_together(postgres_server, postgres):
     for _ in range(3):
         home = PostgresHome(empty_schema(postgres_server))
         start = Barrier(6)
@@ -167,7 +167,7 @@ def test_several_may_be_the_first_to_open_and_write(postgres_server, postgres):
             assert len(titles(manager)) == 18
 
 
-def test_what_a_later_version_wrote_is_left_alone(postgres):
+def test_newer_version_is_refused(postgres):
     postgres.open().close()
     with psycopg.connect(postgres.address, autocommit=True) as connection:
         connection.execute("UPDATE zorkgpt_state SET format = format + 1")
@@ -175,7 +175,7 @@ def test_what_a_later_version_wrote_is_left_alone(postgres):
         postgres.open()
 
 
-def test_what_is_forgotten_stands_in_no_table_and_no_file_of_this_machine(postgres, tmp_path):
+def test_forgotten_text_is_removed_from_tables_and_files(postgres, tmp_path):
     with postgres.open() as manager:
         manager.remember(5, "The password is hunter2.", title="Password")
         manager.remember("https://shop/hunter2", "A cart.", title="Cart")

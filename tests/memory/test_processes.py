@@ -1,4 +1,4 @@
-"""Several processes on one file, and processes that hang or may write no more."""
+"""Tests of several processes on one file, hanging processes and full disks."""
 
 import subprocess
 import sys
@@ -67,7 +67,7 @@ def path(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("home", "each"), [("file", 12), ("postgres", 5)], indirect=["home"])
-def test_eight_processes_lose_nothing_and_see_each_other(home, each):
+def test_eight_processes_lose_nothing(home, each):
     watching = home.open()
     children = [start(ADDING, home.address, f"Process {number}", each) for number in range(PROCESSES)]
     said = [child.communicate(timeout=280)[0] for child in children]
@@ -80,7 +80,7 @@ def test_eight_processes_lose_nothing_and_see_each_other(home, each):
     assert {one.source for one in records} <= {"agent", "baseline"}
 
 
-def test_a_hung_process_that_holds_the_lock_is_a_clear_error(path, caplog):
+def test_lock_of_a_hanging_process_is_an_error(path, caplog):
     manager = SimpleMemoryManager(path=MarkdownStore(path, lock_timeout_s=0.2))
     assert manager.add_memory(5, "Hall", memory("First"))
     child = start(HOLDING, path)
@@ -96,7 +96,7 @@ def test_a_hung_process_that_holds_the_lock_is_a_clear_error(path, caplog):
 
 
 @pytest.mark.slow
-def test_a_full_disk_leaves_the_old_file_whole(path):
+def test_full_disk_leaves_the_file_unchanged(path):
     SimpleMemoryManager.open(path).add_memory(5, "Hall", memory("First"))
     before = path.read_bytes()
     child = start(LIMITED, path)

@@ -1,4 +1,4 @@
-"""How programs run in production, with each store: what was acknowledged is kept, once and whole."""
+"""Tests of deployment patterns with each store: acknowledged memories are kept, once and complete."""
 
 import asyncio
 import os
@@ -35,21 +35,21 @@ def scene(home, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
-def test_many_writers_lose_nothing(scene, mode):
+def test_concurrent_writers_lose_nothing(scene, mode):
     in_separate_process(mode, scene)
     in_separate_process(check, scene)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", [writers.killed, writers.interrupted])
-def test_writers_that_are_stopped_at_any_moment_leave_whole_memories(scene, mode):
+def test_stopped_writers_leave_complete_memories(scene, mode):
     seed = random.randrange(100_000)
     print("seed:", seed)
     in_separate_process(mode, scene, seed)
     in_separate_process(check, scene, 200)
 
 
-def test_an_interrupt_at_any_moment_leaves_the_lock_of_a_file_free(tmp_path):
+def test_interrupt_while_locking_releases_the_lock(tmp_path):
     in_separate_process(interrupt_each_locking, str(tmp_path / "file"))
 
 
@@ -69,8 +69,8 @@ def interrupt_each_locking(path: str) -> None:
         assert FileLock(f"{path}.lock").acquire(timeout=0)
 
 
-def test_an_interrupt_at_any_moment_of_a_change_leaves_file_and_journal_alike(tmp_path):
-    # In a process of its own: a lock of a library can stay locked if the interrupt comes while it is being taken.
+def test_interrupt_during_a_change_keeps_file_and_journal_consistent(tmp_path):
+    # In a separate process, because an interrupt may leave a lock inside a library locked.
     in_separate_process(interrupt_at_each_moment, str(tmp_path / "Memories.md"))
 
 
@@ -93,7 +93,7 @@ def interrupt_at_each_moment(path: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_postgres_that_stops_and_crashes_during_writes_loses_nothing(tmp_path, monkeypatch):
+def test_postgres_crashes_during_writes_lose_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     with postgres_server(f"restarted-{os.getpid()}") as server:
         scene = Scene(empty_schema(server.get_uri()), str(tmp_path / "acknowledged"))
@@ -121,7 +121,7 @@ def test_a_postgres_that_stops_and_crashes_during_writes_loses_nothing(tmp_path,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("home", ["file", "sqlite"], indirect=True)
-def test_a_server_that_is_killed_and_started_anew_loses_nothing(scene):
+def test_killed_and_restarted_server_loses_nothing(scene):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -146,7 +146,7 @@ def test_a_server_that_is_killed_and_started_anew_loses_nothing(scene):
 
 
 def wait_for_notes(scene, count):
-    """Wait until so much was acknowledged since the beginning."""
+    """Wait until this number of calls was acknowledged."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         if Path(scene.notes).exists() and len(scene.acknowledged()) >= count:
@@ -157,12 +157,12 @@ def wait_for_notes(scene, count):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("home", ["sqlite"], indirect=True)
-def test_a_fork_while_a_model_is_loaded_leaves_the_child_a_memory_that_works(scene):
+def test_fork_while_loading_a_model_leaves_a_working_memory(scene):
     in_separate_process(writers.loading, scene)
     in_separate_process(check, scene)
 
 
-def test_an_error_of_another_process_arrives_whole():
+def test_error_of_another_process_is_complete():
     error = pickle.loads(pickle.dumps(MemoryConflict("Changed meanwhile.", "now")))
     assert (str(error), error.now) == ("Changed meanwhile.", "now")
 
@@ -177,7 +177,7 @@ def count_once(address):
     memory.remember(7, "A rug is here.")
 
 
-def test_what_waits_to_be_counted_is_counted_by_the_parent_alone(home):
+def test_pending_counts_are_written_by_the_parent_only(home):
     in_separate_process(count_once, home.address)
     with home.open() as memory:
         assert (memory.get("Lever").memory.tried, memory.get("Lever").memory.worked) == (1, 1)

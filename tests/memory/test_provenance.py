@@ -1,4 +1,4 @@
-"""Why something is remembered: told from the history, the trials and the logs of the runs."""
+"""Tests of explaining a memory from journal, trials and logs."""
 
 import json
 
@@ -19,7 +19,7 @@ def path(tmp_path):
     return tmp_path / "Memories.md"
 
 
-def test_what_taught_it_and_what_became_of_it(path):
+def test_explanation_contains_origin_changes_and_trials(path):
     play = Play(path)
     answer = remember("Lever", text="It opens the gate.", action="pull lever", category="SUCCESS")
     better = remember("Rope", text="It opens the gate.", supersedes_memory_titles={"Lever"})
@@ -44,7 +44,7 @@ def test_what_taught_it_and_what_became_of_it(path):
     assert told.shown == ()
 
 
-def test_a_title_at_several_places_is_told_place_by_place(path):
+def test_title_at_several_places_is_explained_per_place(path):
     with SimpleMemoryManager.open(path) as manager:
         for place in (7, 5):
             manager.add_memory(place, f"Room {place}", memory("Sword"))
@@ -56,7 +56,7 @@ def test_a_title_at_several_places_is_told_place_by_place(path):
         assert manager.explain("Axe") == manager.explain("Sword", 6) == []
 
 
-def test_a_memory_without_a_history_is_told_as_it_stands(path):
+def test_memory_without_a_journal_is_explained(path):
     with SimpleMemoryManager.open(path) as manager:
         manager.add_memory(5, "Hall", memory("Sword"))
     journal_file(path).unlink()
@@ -65,7 +65,7 @@ def test_a_memory_without_a_history_is_told_as_it_stands(path):
     assert (told.made, told.records, told.memory.title) == (None, (), "Sword")
 
 
-def test_one_that_was_deleted_is_told_from_the_history(path):
+def test_deleted_memory_is_explained(path):
     with SimpleMemoryManager.open(path) as manager:
         manager.add_memory(5, "Hall", memory("Sword"))
     path.write_text(path.read_text().replace("**[NOTE - PERMANENT] Sword** *(Ep1, T3, +0)*\nThe text of Sword.\n", ""))
@@ -74,7 +74,7 @@ def test_one_that_was_deleted_is_told_from_the_history(path):
     assert (told.memory, [record.change.kind for record in told.records]) == (None, ["added", "removed"])
 
 
-def test_long_texts_are_cut_in_the_history(path):
+def test_long_texts_are_shortened(path):
     play = Play(path)
     play.manager = SimpleMemoryManager(game_state=play.state, path=path, synthesizer=Answers(remember("Lever")))
     play.state.turn_count = 3
@@ -88,7 +88,7 @@ def test_long_texts_are_cut_in_the_history(path):
 
 
 @pytest.mark.slow
-def test_of_a_real_run_it_tells_when_it_was_shown(tmp_path):
+def test_explanation_of_a_real_run_lists_when_it_was_shown(tmp_path):
     with a_run(tmp_path, turns=30) as run:
         run.play_episode()
         run.play_episode()
@@ -107,7 +107,7 @@ def test_of_a_real_run_it_tells_when_it_was_shown(tmp_path):
         assert [row["first_turn"] for row in rows] == [showings.first_turn for showings in shown]
 
 
-def test_an_ephemeral_memory_is_explained_during_its_episode_and_after_it(tmp_path):
+def test_ephemeral_memory_is_explained_during_and_after_its_episode(tmp_path):
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:
         manager.add_memory(5, "Hall", memory("Rope", "ephemeral"))
         [during] = manager.explain("rope")
@@ -117,7 +117,7 @@ def test_an_ephemeral_memory_is_explained_during_its_episode_and_after_it(tmp_pa
     assert (after.memory, after.made, after.title) == (None, during.made, "Rope")
 
 
-def test_lines_that_nobody_can_have_written_cost_only_themselves(tmp_path):
+def test_invalid_log_lines_are_ignored(tmp_path):
     with a_run(tmp_path, turns=8) as run:
         run.play_episode()
         kept = run.simple_memory

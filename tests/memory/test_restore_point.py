@@ -1,4 +1,4 @@
-"""What was written after a checkpoint is taken back, unless somebody else wrote too."""
+"""Tests of undoing changes since a checkpoint."""
 
 import sqlite3
 from contextlib import closing
@@ -17,7 +17,7 @@ from zorkgpt.restore_point import FileRestorer
 
 
 class Marked:
-    """A memory with one fact at a mark."""
+    """A Markdown memory with one fact at a restore point."""
 
     def __init__(self, workdir: Path, *, empty: bool = False) -> None:
         self.folder = workdir / "undo"
@@ -31,14 +31,14 @@ class Marked:
         self.files = self.contents()
 
     def contents(self) -> dict[str, object]:
-        """What file and journal say."""
+        """Return the contents of file and journal."""
         path = self.workdir / "Memories.md"
         database = sidecar(path)
         tables = {name: database.rows(f"SELECT * FROM zorkgpt_{name}") for name in _TABLES}
         return {"file": path.read_bytes() if path.exists() else None} | tables
 
     def put_back(self) -> bool:
-        """By a process that comes after this one."""
+        """Restore as a new process would."""
         return SimpleMemoryManager.open(self.workdir).rollback().restore(self.folder, self.point)
 
 
@@ -46,7 +46,7 @@ _TABLES = ("journal", "trials", "judgments")
 
 
 class MarkedHome:
-    """A memory in any store, with one fact at a mark."""
+    """A memory in any store with one fact at a restore point."""
 
     def __init__(self, home: Home, *, empty: bool) -> None:
         self.home = home
@@ -65,14 +65,14 @@ class MarkedHome:
             return opened.memory_cache, tables, self.home.text()
 
     def put_back(self) -> bool:
-        """By a process that comes after this one."""
+        """Restore as a new process would."""
         with self.home.open() as later:
             return later.rollback().restore(Path(), self.point)
 
 
 @pytest.mark.parametrize("empty", [False, True])
 @pytest.mark.parametrize("places", [0, 1, 40])
-def test_every_store_is_what_it_was(home, empty, places):
+def test_every_store_is_restored(home, empty, places):
     marked = MarkedHome(home, empty=empty)
     for number in range(places):
         marked.memory.add_memory(number, "Room", memory(f"Fact {number}"))
@@ -85,7 +85,7 @@ def test_every_store_is_what_it_was(home, empty, places):
     assert marked.memory.add_memory(5, "Hall", memory("After"))
 
 
-def test_an_edit_that_is_undone_no_longer_protects_the_memory(home):
+def test_undone_edit_does_not_protect_the_memory(home):
     marked = MarkedHome(home, empty=False)
     marked.memory.edit_memory(5, "Before", Edit(text="Reworded."))
     assert not marked.memory.invalidate_memory(5, "Before", "wrong")
@@ -94,7 +94,7 @@ def test_an_edit_that_is_undone_no_longer_protects_the_memory(home):
 
 
 @pytest.mark.parametrize("when", ["between", "after"])
-def test_in_no_store_is_anything_undone_once_others_wrote(home, when):
+def test_nothing_is_undone_after_others_wrote(home, when):
     marked = MarkedHome(home, empty=False)
     marked.memory.add_memory(5, "Hall", memory("Ours"))
     with home.open() as other:
@@ -108,7 +108,7 @@ def test_in_no_store_is_anything_undone_once_others_wrote(home, when):
     assert marked.contents() == now
 
 
-def test_a_kill_right_after_the_file_was_put_back_is_completed(tmp_path):
+def test_kill_after_restoring_the_file_is_completed(tmp_path):
     marked = Marked(tmp_path)
     marked.memory.add_memory(5, "Hall", memory("After"))
     marked.memory.add_memory(6, "Attic", memory("After that"))
@@ -119,7 +119,7 @@ def test_a_kill_right_after_the_file_was_put_back_is_completed(tmp_path):
     assert marked.contents() == marked.files
 
 
-def test_what_is_written_after_a_later_mark_only_is_taken_back(tmp_path):
+def test_only_changes_after_the_last_point_are_undone(tmp_path):
     marked = Marked(tmp_path)
     marked.memory.add_memory(5, "Hall", memory("Between"))
     marked.point = marked.restorer.restore_point(4)
@@ -132,7 +132,7 @@ def test_what_is_written_after_a_later_mark_only_is_taken_back(tmp_path):
 
 @pytest.mark.parametrize("whose", ["a person's", "another process's"])
 @pytest.mark.parametrize("when", ["between", "after"])
-def test_what_others_wrote_is_never_taken_back(tmp_path, whose, when):
+def test_changes_by_others_are_never_undone(tmp_path, whose, when):
     marked = Marked(tmp_path)
     marked.memory.add_memory(5, "Hall", memory("Ours"))
     if whose == "a person's":
@@ -148,7 +148,7 @@ def test_what_others_wrote_is_never_taken_back(tmp_path, whose, when):
     assert "A note of my own." in (tmp_path / "Memories.md").read_text("utf-8")
 
 
-def test_what_others_wrote_before_our_first_change_stays(tmp_path):
+def test_changes_by_others_before_our_first_change_stay(tmp_path):
     marked = Marked(tmp_path)
     SimpleMemoryManager.open(tmp_path).add_memory(5, "Hall", memory("Theirs"))
     marked.memory.add_memory(5, "Hall", memory("Ours"))
@@ -164,7 +164,7 @@ def edit(knowledge, text):
 
 
 @pytest.mark.parametrize("foreign", ["", "between", "after"])
-def test_another_file_is_put_back_unless_somebody_else_wrote(tmp_path, foreign):
+def test_other_file_is_restored_unless_somebody_else_wrote(tmp_path, foreign):
     knowledge = AtomicFile(tmp_path / "knowledgebase.md")
     edit(knowledge, "- A line\n")
     restorer = FileRestorer(knowledge)
@@ -183,7 +183,7 @@ def test_another_file_is_put_back_unless_somebody_else_wrote(tmp_path, foreign):
     assert knowledge.path.read_text() == ("- A line\n" if not foreign else now)
 
 
-def test_a_folder_that_cannot_be_written_stops_no_change(tmp_path):
+def test_unwritable_folder_does_not_prevent_changes(tmp_path):
     knowledge = AtomicFile(tmp_path / "knowledgebase.md")
     (tmp_path / "undo").write_text("a file where the folder should be")
     restorer = FileRestorer(knowledge)
@@ -192,7 +192,7 @@ def test_a_folder_that_cannot_be_written_stops_no_change(tmp_path):
     assert knowledge.path.read_text() == "- Kept all the same\n"
 
 
-def test_a_file_tells_the_last_restorer_only(tmp_path):
+def test_file_notifies_only_the_last_restorer(tmp_path):
     knowledge = AtomicFile(tmp_path / "knowledgebase.md")
     for name in ("first", "second"):
         FileRestorer(knowledge).begin(tmp_path / name, 1)
@@ -200,12 +200,12 @@ def test_a_file_tells_the_last_restorer_only(tmp_path):
     assert [folder.name for folder in tmp_path.iterdir() if folder.is_dir()] == ["second"]
 
 
-def test_a_return_that_fails_halfway_is_completed_by_the_next_write(tmp_path):
+def test_failed_restore_is_completed_by_the_next_write(tmp_path):
     marked = Marked(tmp_path)
     marked.memory.add_memory(5, "Hall", memory("After"))
     store = MarkdownStore(tmp_path / "Memories.md", lock_timeout_s=0.1)
     with closing(sqlite3.connect(store.database.path)) as reader:
-        # A reader keeps SQLite from committing what was prepared.
+        # A reader keeps SQLite from committing.
         reader.execute("BEGIN")
         reader.execute("SELECT * FROM zorkgpt_journal").fetchone()
         with pytest.raises(MemoryStoreError, match="database is locked"):

@@ -1,4 +1,4 @@
-"""What of a location is shown, and that it keeps to its budget."""
+"""Tests of which memories of a location are shown, and of the token budget."""
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,7 @@ def titles(found):
     return [one.title for one in found.memories]
 
 
-def test_dangers_come_first_then_what_was_seen_often_then_what_is_new():
+def test_order_is_dangers_then_frequent_then_new():
     persistent = [
         memory("Old", turns="3"),
         memory("New", turns="30"),
@@ -24,7 +24,7 @@ def test_dangers_come_first_then_what_was_seen_often_then_what_is_new():
     assert titles(shown(persistent, [], episodes=(1, 2))) == ["Danger", "Often", "Newest", "New", "Old"]
 
 
-def test_what_worked_goes_above_what_was_not_tried_and_what_never_worked_below():
+def test_successful_memories_rank_above_untried_and_failed_ones():
     persistent = [
         memory("Refuted", tried=4, worked=0, observation_count=9),
         memory("Tried once", tried=1, worked=0),
@@ -48,17 +48,17 @@ def test_what_worked_goes_above_what_was_not_tried_and_what_never_worked_below()
         (13, 18, Reliability.CONFIRMED),
     ],
 )
-def test_a_memory_is_reliable_above_65_percent_and_refuted_below_35(worked, tried, expected):
-    """With one more success and one more failure than were observed."""
+def test_reliability_thresholds(worked, tried, expected):
+    """Rates include one added success and one added failure."""
     assert reliability(memory(worked=worked, tried=tried)) is expected
 
 
-def test_how_often_it_worked_is_said_where_it_was_tried_more_than_once():
+def test_rate_is_shown_after_more_than_one_trial():
     assert line(memory("Once", tried=1, worked=1)) == "[NOTE] Once: The text of Once."
     assert line(memory("Often", "core", tried=9, worked=5)) == "[NOTE] Often: The text of Often. [spawn] (worked 5/9)"
 
 
-def test_what_is_pinned_comes_first_and_outside_of_the_limits_but_within_the_budget():
+def test_pinned_memories_come_first_and_ignore_limits():
     persistent = [memory(f"S{n}", category="SUCCESS", turns=str(n)) for n in range(7)]
     persistent += [memory("Danger", category="DANGER"), memory("Pin", category="SUCCESS", pinned=True)]
     persistent += [memory("Huge pin", text="long " * 400, pinned=True), memory("Forbidden", vetoed=True)]
@@ -68,7 +68,7 @@ def test_what_is_pinned_comes_first_and_outside_of_the_limits_but_within_the_bud
     assert found.text.endswith("\n(3 more memories not shown)")
 
 
-def test_at_most_five_successes_and_five_failures_are_shown():
+def test_at_most_five_successes_and_failures_are_shown():
     persistent = [memory(f"{kind} {n}", category=kind) for kind in ("SUCCESS", "FAILURE", "NOTE") for n in range(7)]
     found = shown(persistent, [], budget=Budget(tokens=10_000))
     counts = {kind: sum(one.category == kind for one in found.memories) for kind in ("SUCCESS", "FAILURE", "NOTE")}
@@ -78,14 +78,14 @@ def test_at_most_five_successes_and_five_failures_are_shown():
     assert fewer.text.endswith("\n(13 more memories not shown)")
 
 
-def test_what_scored_is_shown_beyond_the_limits_and_before_what_worked():
+def test_scoring_memories_ignore_limits_and_come_first():
     scored = [memory(f"Scored {n}", category="SUCCESS", action="pull", score_change=5, turns=str(n)) for n in range(6)]
     plain = [memory(f"Plain {n}", category="SUCCESS", action="pull", turns=str(n), tried=9, worked=9) for n in range(6)]
     found = titles(shown([*plain, *scored], [], budget=Budget(tokens=10_000)))
     assert found == [f"Scored {n}" for n in range(5, -1, -1)] + [f"Plain {n}" for n in range(5, 0, -1)]
 
 
-def test_a_budget_is_used_to_the_last_token():
+def test_budget_is_used_to_the_last_token():
     persistent = [memory(f"M{n}", status="TENTATIVE", turns=str(9 - n)) for n in range(6)]
     whole = estimated_tokens(shown(persistent, []).text)
     fixed = estimated_tokens("(6 more memories not shown)\n") + estimated_tokens(f"\n{TENTATIVE_HEADING}\n")
@@ -95,14 +95,14 @@ def test_a_budget_is_used_to_the_last_token():
     assert found == [6, 2, 1, 1, 0]
 
 
-def test_what_is_left_out_is_said_and_nothing_is_cut_in_half():
+def test_omitted_memories_are_counted():
     persistent = [memory("Short", text="short"), memory("Long", text="long " * 400, observation_count=9)]
     assert shown(persistent, []).text == "[NOTE] Short: short\n(1 more memory not shown)"
 
 
 @pytest.mark.slow
 @given(st.lists(memories(), max_size=30), st.integers(12, 400))
-def test_it_never_goes_over_its_budget_and_is_always_the_same(persistent, tokens):
+def test_budget_is_never_exceeded(persistent, tokens):
     budget = Budget(tokens=tokens)
     found = shown(persistent, [], budget=budget)
     assert estimated_tokens(found.text) <= tokens
@@ -111,18 +111,18 @@ def test_it_never_goes_over_its_budget_and_is_always_the_same(persistent, tokens
     assert all(line(one) in found.text for one in found.memories)
 
 
-def test_the_tentative_stand_below_their_heading_also_alone():
+def test_tentative_memories_have_a_heading():
     found = shown([memory("Maybe", status="TENTATIVE", text="It may bite.")], [])
     assert found.text == f"{TENTATIVE_HEADING}\n  [NOTE] Maybe: It may bite."
 
 
-def test_other_scripts_cost_more_than_english():
+def test_other_scripts_cost_more_tokens():
     assert estimated_tokens("A brass lamp is here.") == 6
     assert estimated_tokens("ランプがある") == 7
     assert estimated_tokens("ランプ: a brass lamp") == 7
 
 
-def test_the_text_of_a_book_is_shortened_with_its_length():
+def test_very_long_text_is_shortened():
     told = line(memory("Letter", text="Dear. " + "word " * 100 + "End.", kind="text"))
     assert told.startswith("[NOTE] Letter: Dear. word")
     assert "[...]" in told

@@ -1,4 +1,4 @@
-"""A memory that was opened with a scope neither shows nor changes anything outside it."""
+"""Tests of scopes: a scoped memory neither shows nor changes anything outside its scope."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ from zorkgpt.memory.storage.lasting import EVERY
 
 ACME = ("acme", "user-7")
 SCOPES = {"alpha": ACME, "bravo": ("acme", "user-70"), "nested": (*ACME, "notes"), "zulu": None}
-"""The name of each tenant is a word of all of its texts. The last one stands for everything that has no scope."""
+"""The name of each tenant occurs in all of its texts. The last one has no scope."""
 SEEN = {"alpha": {"alpha", "nested"}, "bravo": {"bravo"}, "nested": {"nested"}}
 TENANTS = st.sampled_from(["alpha", "bravo", "nested"])
 PLACES = st.sampled_from([5, "cart", ("a", "b"), ("a", 5), GAME])
@@ -44,12 +44,12 @@ def stored(name, place):
 
 
 def everything(memory):
-    """All memories, including superseded ones."""
+    """Return all memories, including superseded ones."""
     return [each for status in (None, "SUPERSEDED") for each in memory.find(status=status, limit=ALL)]
 
 
 class ScopeMachine(RuleBasedStateMachine):
-    """Three tenants of one memory, and an observer who sees all of it."""
+    """Three tenants of one memory, and an observer without a scope."""
 
     embeddings = None
 
@@ -79,7 +79,7 @@ class ScopeMachine(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
     def outside(self, name):
-        """Everything that is not in a tenant's scope: memories, journal, names and the text between memories."""
+        """Return everything outside a tenant's scope: memories, journal, names and text between memories."""
         self.observer.refresh()
         scope, store = PlaceScope(SCOPES[name]), self.observer.store
         lasting = store.lasting
@@ -90,7 +90,7 @@ class ScopeMachine(RuleBasedStateMachine):
         )
 
     def foreign(self, name):
-        """The ids of the memories that a tenant must not see."""
+        """Return the ids of memories that a tenant must not see."""
         scope, found = PlaceScope(SCOPES[name]), set()
         for record in self.observer.store.journal.records():
             place = record.change.location_id
@@ -99,7 +99,7 @@ class ScopeMachine(RuleBasedStateMachine):
         return found
 
     def call(self, name, method, *args, **kwargs):
-        """Call a method for a tenant, check what it shows and that nothing outside changes, and return its result."""
+        """Call a method for a tenant. Check what it returns, and that nothing outside changes."""
         before, foreign = self.outside(name), self.foreign(name)
         try:
             result = getattr(self.tenants[name], method)(*args, **kwargs)
@@ -114,7 +114,7 @@ class ScopeMachine(RuleBasedStateMachine):
         return result
 
     def some(self, name, data):
-        """An id or title, of the tenant or of another one."""
+        """Return an id or title of any tenant."""
         own = everything(self.tenants[name])
         is_own = bool(own) and data.draw(st.booleans())
         each = data.draw(st.sampled_from(own if is_own else everything(self.observer)))
@@ -293,7 +293,7 @@ def test_every_change_works_in_a_scope(home):
 @pytest.mark.parametrize(
     ("place", "key"), [(5, (*ACME, 5)), ("cart", (*ACME, "cart")), (("a", "b"), (*ACME, "a", "b")), (GAME, ACME)]
 )
-def test_a_place_is_stored_below_the_scope(tmp_path, place, key):
+def test_place_is_stored_below_the_scope(tmp_path, place, key):
     path = tmp_path / "Memories.md"
     with AgentMemory.open(path, scope=ACME) as memory:
         id = memory.remember(place, "A lever.")
@@ -302,7 +302,7 @@ def test_a_place_is_stored_below_the_scope(tmp_path, place, key):
         assert [(each.location_id, each.id) for each in everything(memory)] == [(key, id)]
 
 
-def test_a_scope_of_one_element_is_a_path(tmp_path):
+def test_scope_with_one_element_is_a_path(tmp_path):
     with AgentMemory.open(tmp_path / "m.sqlite", scope=("acme",)) as memory:
         memory.remember(GAME, "Closed on Sundays.")
         memory.remember("cart", "The code is SAVE5.")
@@ -322,7 +322,7 @@ def test_a_scope_of_one_element_is_a_path(tmp_path):
         lambda memory: memory.forget(place=Thing(7)),
     ],
 )
-def test_a_thing_is_refused_in_a_scope(call):
+def test_thing_is_refused_in_a_scope(call):
     refused = pytest.raises(TypeError, match=r"thing 7 can't be a subject in the scope \('acme', 'user-7'\)")
     with AgentMemory.open(":memory:", scope=ACME) as memory, refused:
         call(memory)
@@ -337,20 +337,20 @@ def test_a_thing_is_refused_in_a_scope(call):
         (("acme", " "), ValueError, "must not be blank"),
     ],
 )
-def test_an_invalid_scope_is_refused(tmp_path, scope, kind, message):
+def test_invalid_scope_is_refused(tmp_path, scope, kind, message):
     with pytest.raises(kind, match=message):
         AgentMemory.open(tmp_path / "Memories.md", scope=scope)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_scope_is_read_from_a_json_array():
+def test_scope_is_read_from_a_json_array():
     assert parse_scope('["acme", 7]') == ("acme", 7)
     for text in ("acme", '"acme"', "[]", '["acme", null]'):
         with pytest.raises(ConfigurationError, match=r"it must be a JSON array of strings and integers"):
             parse_scope(text)
 
 
-def test_a_memory_of_the_game_is_imported_for_the_whole_scope_and_one_of_a_thing_is_refused(tmp_path):
+def test_import_into_a_scope_accepts_the_game_and_refuses_things(tmp_path):
     file = tmp_path / "rows.jsonl"
     with AgentMemory.open(":memory:", scope=ACME) as memory:
         file.write_text(json.dumps({"place": {"subject": "game"}, "text": "It is old."}))
@@ -361,7 +361,7 @@ def test_a_memory_of_the_game_is_imported_for_the_whole_scope_and_one_of_a_thing
             memory.import_memories(file)
 
 
-def test_what_belongs_to_the_whole_memory_is_refused_in_a_scope():
+def test_operations_on_the_whole_memory_are_refused_in_a_scope():
     with AgentMemory.open(":memory:", scope=ACME) as memory:
         memory.remember("cart", "The code is SAVE5.")
         store = memory.store
@@ -383,17 +383,17 @@ def test_what_belongs_to_the_whole_memory_is_refused_in_a_scope():
         assert [each.location_id for each in everything(memory)] == ["basket", "cart"]
 
 
-def test_a_memory_of_a_game_has_no_scope(tmp_path):
+def test_memory_of_a_game_has_no_scope(tmp_path):
     with pytest.raises(TypeError, match="A SimpleMemoryManager has no scope"):
         SimpleMemoryManager.open(tmp_path / "Memories.md", scope=ACME)
 
 
-def test_a_langgraph_store_needs_a_memory_without_a_scope():
+def test_langgraph_store_refuses_a_scoped_memory():
     with AgentMemory.open(":memory:", scope=ACME) as memory, pytest.raises(ValueError, match="has the scope"):
         MemoryBaseStore(memory)
 
 
-def test_what_has_expired_outside_stays(tmp_path):
+def test_expired_memory_outside_the_scope_stays(tmp_path):
     path = tmp_path / "Memories.md"
     with AgentMemory.open(path) as memory:
         memory.remember("cart", "It has expired.", expires_at="2020-01-01T00:00:00Z")
@@ -403,7 +403,7 @@ def test_what_has_expired_outside_stays(tmp_path):
     assert path.read_bytes() == said
 
 
-def test_forgetting_in_a_scope_leaves_the_backup_of_others(tmp_path):
+def test_forgetting_in_a_scope_keeps_the_backup_of_others(tmp_path):
     path, backup = tmp_path / "Memories.md", tmp_path / "Memories.md.backup"
     with AgentMemory.open(path) as memory:
         memory.remember("cart", f"The password is {SECRET}.", title="Password")
@@ -415,7 +415,7 @@ def test_forgetting_in_a_scope_leaves_the_backup_of_others(tmp_path):
     assert (path.read_text().count(SECRET), backup.read_text().count(SECRET)) == (1, 1)
 
 
-def test_an_answer_of_a_model_is_not_reused_in_another_scope(tmp_path):
+def test_judgment_is_not_reused_in_another_scope(tmp_path):
     asked = []
     for scope, place in ((None, (*ACME, 5)), (ACME, 5), (ACME, 5)):
         synthesizer = Answers()
@@ -425,7 +425,7 @@ def test_an_answer_of_a_model_is_not_reused_in_another_scope(tmp_path):
     assert asked == [1, 1, 0]
 
 
-def test_an_awaitable_memory_has_a_scope(tmp_path):
+def test_asynchronous_memory_has_a_scope(tmp_path):
     async def use():
         async with await AsyncMemory.open(tmp_path / "Memories.md", scope=ACME) as memory:
             id = await memory.remember("cart", "The code is SAVE5.")
@@ -436,7 +436,7 @@ def test_an_awaitable_memory_has_a_scope(tmp_path):
         assert [each.location_id for each in everything(memory)] == [(*ACME, "cart")]
 
 
-def test_a_place_of_a_scope_stays_when_its_memories_are_wrong():
+def test_place_in_a_scope_stays_after_its_memories_are_invalidated():
     with AgentMemory.open(":memory:", scope=ACME) as memory:
         memory.invalidate(memory.remember(5, "The lever opens the gate."), "It does not.")
         places = memory.store.lasting.places

@@ -1,4 +1,4 @@
-"""Search by words and by meaning."""
+"""Tests of search by words and by meaning."""
 
 import math
 import os
@@ -70,7 +70,7 @@ def titles(manager: SimpleMemoryManager, query: str = "key", k: int = 10, **filt
     ],
 )
 @pytest.mark.parametrize("embeddings", [None, HashingEmbeddings()])
-def test_a_search_is_kept_to_what_is_asked_for(manager, path, filters, expected, embeddings):
+def test_search_filters(manager, path, filters, expected, embeddings):
     with SimpleMemoryManager.open(path, embeddings=embeddings) as searching:
         if "Iron key" in expected or not filters:
             searching.add_memory(5, "Hall", memory("Iron key", "ephemeral", text="I dropped it."))
@@ -89,7 +89,7 @@ def test_a_search_is_kept_to_what_is_asked_for(manager, path, filters, expected,
         ("metadata", ({"user": 1}, {"user": 2}, {"team": 1})),
     ],
 )
-def test_each_filter_finds_its_value_and_no_other(home, field, values):
+def test_each_filter_finds_only_its_value(home, field, values):
     with home.open() as manager:
         for value in values:
             manager.add_memory(5, "Hall", memory(f"With {value}", **{field: value}))
@@ -129,7 +129,7 @@ filters = st.builds(
 @example([(5, memory("Lamp")), (5, memory("Rope")), (6, memory("Lamp"))], Filters(), 1, 1)
 @example([(5, memory("Lamp", expires_at=LATER))], Filters(expires_by=LATER), None, 0)
 @example([(5, memory("Lamp", vetoed=True)), (5, memory("Rope", status="TENTATIVE"))], Filters(status="ACTIVE"), None, 0)
-def test_a_database_finds_what_a_file_finds(located, wanted, limit, offset):
+def test_database_finds_the_same_as_a_file(located, wanted, limit, offset):
     file = Draft(MemoryBook())
     with SimpleMemoryManager.open(":memory:") as database:
         with database.store.transaction() as draft:
@@ -142,7 +142,7 @@ def test_a_database_finds_what_a_file_finds(located, wanted, limit, offset):
             assert database.store.lasting.memories(place) == file.lasting.memories(place)
 
 
-def test_several_filters_find_current_memories_unless_a_status_is_given(home):
+def test_filters_find_current_memories_by_default(home):
     with home.open() as manager:
         for title in ("Lamp", "Rope"):
             manager.add_memory(5, "Hall", memory(title, kind="rule", category="FAILURE"))
@@ -152,7 +152,7 @@ def test_several_filters_find_current_memories_unless_a_status_is_given(home):
             assert [one.memory.title for one in found] == [title]
 
 
-def test_the_result_says_by_what_it_was_found(path):
+def test_result_names_its_method(path):
     with SimpleMemoryManager.open(path, embeddings=HashingEmbeddings()) as manager:
         manager.add_memory(5, "Hall", memory("A", text="The brass key opens the stone door."))
         manager.add_memory(6, "Attic", memory("B", text="A rope lies beside the table."))
@@ -165,7 +165,7 @@ def test_the_result_says_by_what_it_was_found(path):
 
 
 @pytest.mark.parametrize("data", [None, b"", b"no database at all" * 1000], ids=["missing", "empty", "another file"])
-def test_a_search_needs_nothing_beside_the_file(manager, path, data):
+def test_search_index_is_rebuilt(manager, path, data):
     manager.close()
     index = Path(f"{path}.sqlite")
     index.unlink()
@@ -175,7 +175,7 @@ def test_a_search_needs_nothing_beside_the_file(manager, path, data):
         assert titles(again) == ["Brass key", "Old key", "Rusty key"]
 
 
-def test_what_a_person_edits_is_found_as_edited(manager, path):
+def test_edited_memory_is_found(manager, path):
     assert titles(manager, "chest") == ["Old key"]
     path.write_text(path.read_text().replace("It may open a chest.", "It may open a coffin.").replace("Hall", "Foyer"))
     assert titles(manager, "chest") == []
@@ -183,7 +183,7 @@ def test_what_a_person_edits_is_found_as_edited(manager, path):
     assert titles(manager, "foyer") == ["Brass key"]
 
 
-def test_what_a_person_never_wants_is_not_found_whatever_is_asked_for(manager):
+def test_vetoed_memory_is_never_found(manager):
     manager.edit_memory(5, "Brass key", Edit(vetoed=True))
     assert titles(manager, status="ACTIVE") == ["Rusty key"]
     assert titles(manager) == ["Old key", "Rusty key"]
@@ -200,7 +200,7 @@ def test_ephemeral_memories_are_found_until_the_episode_ends(manager):
     "query",
     ['"', "key AND", "NEAR(key", "key*", "said: key", "- key", "^key", "key\x00", "key\ud800", "(", "key " * 5000],
 )
-def test_no_query_is_taken_for_a_command(manager, query):
+def test_query_syntax_is_ignored(manager, query):
     assert titles(manager, query) in ([], ["Brass key", "Old key", "Rusty key"])
     assert bool(titles(manager, query)) is ("key" in query)
 
@@ -208,7 +208,7 @@ def test_no_query_is_taken_for_a_command(manager, query):
 @pytest.mark.parametrize(
     ("name", "count"), [("Memories.md", 500), pytest.param("memories.sqlite", 10_500, marks=pytest.mark.slow)]
 )
-def test_a_word_that_stands_everywhere_finds_the_best_and_a_rare_one_comes_first(tmp_path, name, count):
+def test_rare_words_rank_first(tmp_path, name, count):
     with SimpleMemoryManager.open(tmp_path / name) as manager:
         many = [LocatedMemory(n % 50, "Room", memory(f"Number {n}", text="Common words.")) for n in range(count)]
         with manager.store.transaction() as draft:
@@ -232,7 +232,7 @@ with SimpleMemoryManager.open(sys.argv[1]) as manager:
 """
 
 
-def test_what_another_process_writes_is_found(manager, path):
+def test_memories_of_another_process_are_found(manager, path):
     assert titles(manager, "brass") == ["Brass key"]
     done = subprocess.run(
         [sys.executable, "-c", SEARCHING.format(before=""), path], cwd=ROOT, capture_output=True, text=True, check=True
@@ -241,7 +241,7 @@ def test_what_another_process_writes_is_found(manager, path):
     assert titles(manager, "brass") == ["Brass key", "Door key"]
 
 
-def test_a_forked_process_searches_by_itself(manager):
+def test_forked_process_can_search(manager):
     manager.search("key")
     reading, writing = os.pipe()
     if os.fork() == 0:
@@ -257,7 +257,7 @@ def test_a_forked_process_searches_by_itself(manager):
     st.lists(st.tuples(st.integers(1, 3), memories()), max_size=6),
     st.one_of(texts, st.sampled_from(["a b c", "forged text", "1"])),
 )
-def test_a_search_finds_what_looking_at_every_memory_finds(given_memories, query):
+def test_search_matches_a_full_scan(given_memories, query):
     with tempfile.TemporaryDirectory() as folder, SimpleMemoryManager.open(Path(folder) / "Memories.md") as manager:
         for place, one in given_memories:
             with manager.store.transaction() as draft:
@@ -290,7 +290,7 @@ def test_vectors_follow_the_file(steps):
 
 
 @pytest.mark.slow
-def test_very_many_vectors_are_taken_in_while_words_alone_are_searched(path):
+def test_many_vectors_are_computed_in_the_background(path):
     with SimpleMemoryManager.open(path, embeddings=HashingEmbeddings()) as manager:
         with manager.store.transaction() as draft:
             add_missing(draft, [LocatedMemory(n, "Room", memory(f"Number {n}")) for n in range(1200)])
@@ -305,7 +305,7 @@ def test_very_many_vectors_are_taken_in_while_words_alone_are_searched(path):
         ]
 
 
-def test_a_place_may_be_a_text(path):
+def test_place_filter_can_be_text(path):
     with SimpleMemoryManager.open(path) as manager:
         for number in range(20):
             manager.add_memory(f"https://shop/{number}", "Shop", memory(f"Item {number}"))
@@ -327,7 +327,7 @@ def test_a_place_may_be_a_text(path):
     st.booleans(),
     st.floats(0, 1),
 )
-def test_scores_are_relevances_that_never_rise_and_a_threshold_cuts_the_list(said, query, by_meaning, threshold):
+def test_scores_are_sorted_and_cut_by_threshold(said, query, by_meaning, threshold):
     with AgentMemory.open(":memory:", embeddings=HashingEmbeddings() if by_meaning else None) as memory:
         memory.remember_many({"place": number, "text": text} for number, text in enumerate(said))
         found = memory.search(query, 10)
@@ -337,8 +337,8 @@ def test_scores_are_relevances_that_never_rise_and_a_threshold_cuts_the_list(sai
         assert memory.search(query, 10, threshold=threshold) == [each for each in found if each.score >= threshold]
 
 
-def test_the_score_is_that_of_bm25_divided_by_its_upper_limit(home):
-    """With the constants of Okapi BM25, 1.2 and 0.75. A title counts twice, and the lasting memories have 5 words."""
+def test_score_is_normalized_bm25(home):
+    """Constants of Okapi BM25: 1.2 and 0.75. A title counts twice, and the memories have 5 words."""
     with home.open() as manager:
         manager.remember(1, "Red lever.", title="One")
         manager.remember(2, "Blue lever, gate, lever.", title="Two")
@@ -357,7 +357,7 @@ def test_the_score_is_that_of_bm25_divided_by_its_upper_limit(home):
     assert scores == pytest.approx({title: score / (2.2 * (lever + gate)) for title, score in expected.items()})
 
 
-def test_covering_more_of_the_query_is_more_relevant():
+def test_covering_more_of_the_query_ranks_higher():
     with AgentMemory.open(":memory:") as memory:
         memory.remember(1, "The lever opens the gate.")
         memory.remember(2, "The lever is made of brass.")

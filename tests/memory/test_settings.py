@@ -1,4 +1,4 @@
-"""The settings of the memory, as read from any object."""
+"""Tests of the settings of the memory."""
 
 import logging
 from pathlib import Path
@@ -10,7 +10,7 @@ from zorkgpt.memory.retrieval import Budget
 from zorkgpt.memory.settings import ChangeLimit, DeduplicationSettings, MemorySettings, checked_window, settings_of
 
 
-def test_an_object_without_settings_gets_the_documented_defaults():
+def test_defaults_match_the_documentation():
     assert settings_of(object()) == MemorySettings(
         path=Path("game_files/Memories.md"),
         runs=Path("game_files/runs"),
@@ -47,7 +47,7 @@ def test_an_object_without_settings_gets_the_documented_defaults():
         (True, 3, ""),
     ],
 )
-def test_the_window_is_at_least_one_turn(given, used, warning, caplog):
+def test_window_is_at_least_one_turn(given, used, warning, caplog):
     with caplog.at_level(logging.WARNING):
         assert checked_window(given) == used
     assert caplog.messages == [warning] * bool(warning)

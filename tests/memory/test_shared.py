@@ -1,4 +1,4 @@
-"""One memory on PostgreSQL for several machines: what one has tried, asked or embedded, the others know."""
+"""Tests of one memory on PostgreSQL that several machines share."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ PULL = ("pull rug", "It moves a little, and back.", {"response_length": 101, "fi
 
 
 class Counted(HashingEmbeddings):
-    """Remembers what it was asked for."""
+    """Embeddings that record their texts."""
 
     def __init__(self, dimension=256):
         super().__init__(dimension)
@@ -35,7 +35,7 @@ class Counted(HashingEmbeddings):
 
 @pytest.fixture
 def machine(postgres, tmp_path, monkeypatch):
-    """Makes this process another machine, which has kept nothing of its own yet."""
+    """Return a function that makes this process another machine without local files."""
 
     def named(name):
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / name))
@@ -52,7 +52,7 @@ def credited(manager):
     return {one.memory.title: (one.memory.worked, one.memory.tried) for one in manager.all_memories()}
 
 
-def test_trials_of_all_machines_are_counted_and_shown_though_their_episodes_have_the_same_number(postgres, machine):
+def test_trials_of_all_machines_are_counted(postgres, machine):
     with postgres.open() as manager:
         manager.add_memory(5, "Hall", memory("Lever", category="SUCCESS", text="It clicks.", action="pull lever"))
     for name in ("one", "other"):
@@ -67,7 +67,7 @@ def test_trials_of_all_machines_are_counted_and_shown_though_their_episodes_have
         assert len(list(manager.store.trials.own_trials())) == 1
 
 
-def test_a_turn_that_is_played_again_after_a_kill_counts_once_and_what_was_learned_stays(postgres, tmp_path):
+def test_repeated_turn_after_a_kill_counts_once(postgres, tmp_path):
     with postgres.open() as manager:
         manager.add_memory(5, "Hall", memory("Lever", category="SUCCESS", text="It clicks.", action="pull lever"))
     killed = Play(postgres.address)
@@ -90,7 +90,7 @@ def test_a_turn_that_is_played_again_after_a_kill_counts_once_and_what_was_learn
     assert [one.observation_count for one in resumed.manager.memory_cache[5]] == [1, 1]
 
 
-def test_trials_whose_counts_could_not_be_committed_are_counted_the_next_time(postgres):
+def test_uncommitted_trials_are_counted_later(postgres):
     play = Play(postgres.address)
     play.manager.add_memory(5, "Hall", memory("Lever", category="SUCCESS", text="It clicks.", action="pull lever"))
     with psycopg.connect(postgres.address, autocommit=True) as connection:
@@ -104,7 +104,7 @@ def test_trials_whose_counts_could_not_be_committed_are_counted_the_next_time(po
     assert rows(postgres.address, "SELECT count(*) FROM zorkgpt_trials") == [(1,)]
 
 
-def test_what_one_machine_has_asked_no_other_asks_again(postgres, machine):
+def test_machines_share_judgments(postgres, machine):
     asked = []
     for name in ("one", "other"):
         machine(name)
@@ -114,7 +114,7 @@ def test_what_one_machine_has_asked_no_other_asks_again(postgres, machine):
             manager.record_action_outcome(5, "Hall", *PULL)
             asked.append(len(answers.requests))
             manager.forget("Sword")
-    # Forgotten with the memory, the answer does not bring it back.
+    # Forgetting the memory removes its judgment.
     assert asked == [1, 1]
     with postgres.open(game_state=state, synthesizer=Answers(remember("Sword"))) as manager:
         manager.record_action_outcome(5, "Hall", *PULL)
@@ -141,7 +141,7 @@ with SimpleMemoryManager.open(sys.argv[1], embeddings=Queries()) as manager:
 """
 
 
-def test_another_machine_searches_by_meaning_and_embeds_nothing_but_the_query(postgres, tmp_path):
+def test_other_machine_embeds_only_the_query(postgres, tmp_path):
     with postgres.open(embeddings=HashingEmbeddings()) as manager:
         manager.add_memory(5, "Hall", memory("Lever", text=GATE))
         manager.add_memory("https://shop/bell", "", memory("Bell", text=BELL))
@@ -159,7 +159,7 @@ def test_another_machine_searches_by_meaning_and_embeds_nothing_but_the_query(po
     assert not list((tmp_path / "other").rglob("*.sqlite"))
 
 
-def test_search_by_meaning_follows_what_is_changed_filtered_and_forgotten(postgres):
+def test_search_by_meaning_follows_changes(postgres):
     one, other = (postgres.open(embeddings=Counted()) for _ in range(2))
     with one, other:
         for place in range(40):
@@ -171,7 +171,7 @@ def test_search_by_meaning_follows_what_is_changed_filtered_and_forgotten(postgr
             return [each.located.memory.text for each in found if each.method != Method.WORDS]
 
         assert texts(other, "gate lever room7")[0] == f"{GATE[:-1]} of room7."
-        # All that the other machine did not find in the database: the question, and what nobody had embedded yet.
+        # Texts embedded by the other machine: the query, and memories without a vector.
         assert len(set(other.embedding_provider.texts)) == 42
         assert texts(one, "gate lever room7")[0] == f"{GATE[:-1]} of room7."
         assert set(one.embedding_provider.texts) == {"gate lever room7"}
@@ -192,7 +192,7 @@ def test_search_by_meaning_follows_what_is_changed_filtered_and_forgotten(postgr
 
 
 @contextmanager
-def database_of_a_user_who_may_not_create_an_extension(address):
+def database_without_extension_privilege(address):
     with psycopg.connect(address, autocommit=True) as connection:
         name = "zorkgpt_plain"
         connection.execute(f"DROP DATABASE IF EXISTS {name}")
@@ -208,10 +208,10 @@ def database_of_a_user_who_may_not_create_an_extension(address):
 
 
 @pytest.mark.slow
-def test_without_the_extension_each_machine_keeps_its_vectors_and_says_why(postgres_server, tmp_path, monkeypatch):
+def test_machines_keep_vectors_themselves_without_the_extension(postgres_server, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     with (
-        database_of_a_user_who_may_not_create_an_extension(postgres_server) as home,
+        database_without_extension_privilege(postgres_server) as home,
         home.open(embeddings=HashingEmbeddings()) as manager,
     ):
         manager.add_memory(5, "Hall", memory("Lever", text=GATE))
@@ -223,7 +223,7 @@ def test_without_the_extension_each_machine_keeps_its_vectors_and_says_why(postg
 
 
 @pytest.mark.slow
-def test_many_vectors_are_found_by_an_index_as_if_they_were_compared_one_by_one(postgres):
+def test_index_finds_the_nearest_vectors(postgres):
     table = PostgresVectors(PostgresDatabase(postgres.address, lock_timeout_s=5))
     chance = np.random.default_rng(7)
     vectors = chance.standard_normal((5_200, 24)).astype(np.float32)
@@ -244,7 +244,7 @@ def test_many_vectors_are_found_by_an_index_as_if_they_were_compared_one_by_one(
     assert np.allclose(table.find("model", among[:1])[among[0]], vectors[0])
 
 
-def test_vectors_that_can_not_be_kept_are_made_again_and_it_is_said_once(postgres, caplog):
+def test_unstored_vectors_are_logged_once(postgres, caplog):
     with postgres.open(embeddings=HashingEmbeddings()) as manager:
         with psycopg.connect(postgres.address, autocommit=True) as connection:
             connection.execute("ALTER TABLE zorkgpt_vectors RENAME TO elsewhere")
@@ -256,7 +256,7 @@ def test_vectors_that_can_not_be_kept_are_made_again_and_it_is_said_once(postgre
         assert (said.count("searched by words alone"), said.count("vectors can't be read")) == (1, 1)
 
 
-def test_numbers_of_episodes_and_the_story_are_said_once_for_all_machines(postgres):
+def test_machines_share_episode_numbers_and_story(postgres):
     with postgres.open() as one, postgres.open() as other:
         assert one.store.claim_episode(1) == 1
         assert other.store.claim_episode(1) == 2

@@ -1,4 +1,4 @@
-"""The memory in a SQLite file, beyond what every store promises."""
+"""Tests of memories in a SQLite file."""
 
 import os
 import sqlite3
@@ -24,14 +24,14 @@ def titles(manager):
     return [one.memory.title for one in manager.all_memories()]
 
 
-def test_reading_a_memory_that_is_not_there_creates_nothing(path):
+def test_reading_a_missing_file_creates_nothing(path):
     with SimpleMemoryManager.open(path) as manager:
         assert manager.recall(5) == ""
         assert manager.all_memories() == []
     assert os.listdir(path.parent) == []
 
 
-def test_a_change_writes_the_row_of_its_memory_and_no_other(path):
+def test_change_writes_only_one_row(path):
     with SimpleMemoryManager.open(path) as manager:
         with manager.store.transaction() as draft:
             add_missing(draft, [LocatedMemory(place, "Room", memory(f"At {place}")) for place in range(300)])
@@ -43,13 +43,13 @@ def test_a_change_writes_the_row_of_its_memory_and_no_other(path):
 
 @contextmanager
 def without_table(manager, name):
-    """Rename a table of the file, so that it can't be read or written meanwhile."""
+    """Make a table of the file unavailable by renaming it."""
     manager.store.database.put(f"ALTER TABLE {name} RENAME TO elsewhere", [()])
     yield
     manager.store.database.put(f"ALTER TABLE elsewhere RENAME TO {name}", [()])
 
 
-def test_without_its_history_a_memory_is_read_with_unknown_times(path):
+def test_memory_without_a_journal_has_unknown_times(path):
     with SimpleMemoryManager.open(path) as manager:
         manager.remember(5, "A brass lamp.", title="Lamp")
         assert manager.get("Lamp").memory.created_at is not None
@@ -58,7 +58,7 @@ def test_without_its_history_a_memory_is_read_with_unknown_times(path):
         assert (lamp.text, lamp.created_at, lamp.updated_at, lamp.source) == ("A brass lamp.", None, None, None)
 
 
-def test_an_episode_begins_though_the_memories_cannot_be_read(path):
+def test_episode_starts_with_unreadable_memories(path):
     with SimpleMemoryManager.open(path) as manager:
         manager.remember(5, "A brass lamp.", title="Lamp", persistence="ephemeral")
         with without_table(manager, "zorkgpt_memories"):
@@ -66,7 +66,7 @@ def test_an_episode_begins_though_the_memories_cannot_be_read(path):
         assert manager.all_memories() == []
 
 
-def test_a_turn_is_learned_from_though_earlier_answers_and_trials_cannot_be_read(path):
+def test_turn_is_learned_with_unreadable_judgments_and_trials(path):
     play = Play(path)
     play.manager = SimpleMemoryManager.open(
         path, game_state=play.state, synthesizer=Answers(remember("Bell"), remember("Rope"))
@@ -82,13 +82,13 @@ def test_a_turn_is_learned_from_though_earlier_answers_and_trials_cannot_be_read
     assert play.manager.get_status()["metrics"]["evidence_failures"] == 1
 
 
-def test_another_connection_sees_it(path):
+def test_other_connection_sees_changes(path):
     with SimpleMemoryManager.open(path) as manager, SimpleMemoryManager.open(path) as other:
         manager.add_memory(5, "Hall", memory("First"))
         assert titles(other) == ["First"]
 
 
-def test_a_damaged_file_is_an_error_and_stays_as_it_is(path):
+def test_damaged_file_is_an_error_and_unchanged(path):
     path.write_bytes(b"SQLite format 3\0" + b"no database" * 1000)
     before = path.read_bytes()
     with pytest.raises(MemoryStoreError, match="Can't read .*memories.sqlite"):
@@ -97,7 +97,7 @@ def test_a_damaged_file_is_an_error_and_stays_as_it_is(path):
     assert os.listdir(path.parent) == ["memories.sqlite"]
 
 
-def test_a_file_of_another_program_is_refused_untouched(path):
+def test_file_of_another_program_is_refused_unchanged(path):
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE songs (title text)")
     before = path.read_bytes()
@@ -106,14 +106,14 @@ def test_a_file_of_another_program_is_refused_untouched(path):
     assert path.read_bytes() == before
 
 
-def test_the_journal_beside_a_memory_file_is_no_memory(tmp_path):
+def test_journal_is_not_a_memory_file(tmp_path):
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:
         manager.add_memory(5, "Hall", memory("First"))
     with pytest.raises(MemoryStoreError, match="not a memory"):
         SimpleMemoryManager.open(tmp_path / "Memories.md.sqlite")
 
 
-def test_what_is_forgotten_leaves_no_trace(path):
+def test_forgotten_memory_leaves_no_trace(path):
     with SimpleMemoryManager.open(path) as manager:
         manager.remember(5, "The password is hunter2.", title="Password")
         manager.remember(5, "The rug hides a trap door.", title="Rug")
@@ -123,7 +123,7 @@ def test_what_is_forgotten_leaves_no_trace(path):
     assert not [file for file in path.parent.iterdir() if b"hunter2" in file.read_bytes()]
 
 
-def test_a_large_markdown_file_says_once_how_to_convert_it(tmp_path, caplog):
+def test_large_markdown_file_recommends_conversion_once(tmp_path, caplog):
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:
         for number in range(3):
             manager.add_memory(number, "Room", memory(f"Number {number}", text="x" * 400_000))
@@ -132,7 +132,7 @@ def test_a_large_markdown_file_says_once_how_to_convert_it(tmp_path, caplog):
 
 
 @pytest.mark.parametrize("name", ["Memories.md", "memories.sqlite"])
-def test_a_write_that_is_interrupted_anywhere_leaves_a_memory_that_can_be_written(tmp_path, name):
+def test_interrupted_write_leaves_a_usable_memory(tmp_path, name):
     manager = SimpleMemoryManager(path=tmp_path / name)
     manager.add_memory(5, "Hall", memory("First"))
     manager.add_memory(5, "Hall", memory("Second"))
@@ -148,7 +148,7 @@ def test_a_write_that_is_interrupted_anywhere_leaves_a_memory_that_can_be_writte
 
 
 def _interrupted(call, at):
-    """Run it, and interrupt it after so many calls within the database; return whether it was."""
+    """Call this, and interrupt it after this number of calls within the database. Return whether it was interrupted."""
     calls = count(1)
 
     def profile(frame, event, _):

@@ -1,4 +1,4 @@
-"""Whatever is done in whatever order, the memory says what a plain dictionary would."""
+"""Tests that any sequence of operations matches a simple model."""
 
 import shutil
 import tempfile
@@ -23,7 +23,7 @@ SECRET = "until the restart"
 
 
 class MemoryMachine(RuleBasedStateMachine):
-    """The model: per location, lists of memories, the lasting and the passing."""
+    """Compares the memory with lists of lasting and ephemeral memories per location."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -115,16 +115,16 @@ class MemoryMachine(RuleBasedStateMachine):
         self.lasting.setdefault(place, []).append(new)
 
     @invariant()
-    def the_file_says_what_the_model_says(self):
+    def file_matches_the_model(self):
         found = by_place(parse(self.home.text().encode()).find(EVERY))
         assert found == {place: kept for place, kept in self.lasting.items() if kept}
 
     @invariant()
-    def nothing_that_passes_is_in_the_file(self):
+    def ephemeral_memories_are_not_in_the_file(self):
         assert SECRET not in self.home.text()
 
     @invariant()
-    def the_agent_sees_what_is_current_and_nothing_else(self):
+    def agent_sees_current_memories_only(self):
         for place in (1, 2, 3):
             current = self.current(place)
             text = self.manager.get_location_memory(place)
@@ -140,11 +140,11 @@ class MemoryMachine(RuleBasedStateMachine):
             assert self.manager.get_ephemeral_count(place) == len(self.passing.get(place, ()))
 
     @invariant()
-    def the_journal_replayed_is_what_is_believed(self):
+    def replayed_journal_matches_the_model(self):
         store = self.manager.store
         if store.journal.size() > 0:
             with store.transaction():
-                # Adds what was edited by hand to the journal.
+                # Adds edits in the file to the journal.
                 pass
             assert _sorted(store.journal.lasting()) == _sorted(self.lasting)
             own = replayed(one for one in store.journal.records() if one.episode == self.state.episode_id)
@@ -156,7 +156,7 @@ def _sorted(memories):
 
 
 class FileMachine(MemoryMachine):
-    """In a file, which a person edits meanwhile."""
+    """A memory in a file that a person edits."""
 
     def new_home(self):
         self.folder = Path(tempfile.mkdtemp())
@@ -189,7 +189,7 @@ TestMemoryMachine.settings = settings(max_examples=20, stateful_step_count=20, d
 
 
 @pytest.mark.slow
-def test_on_postgresql_too(postgres_server, postgres):
+def test_postgresql_matches_the_model(postgres_server, postgres):
     class PostgresMachine(MemoryMachine):
         def new_home(self):
             return PostgresHome(empty_schema(postgres_server))

@@ -1,4 +1,4 @@
-"""The file is the old one or the new one, whatever the disk does, and everybody sees the same."""
+"""Tests of atomic file writes, backups and locks."""
 
 import errno
 import logging
@@ -21,7 +21,7 @@ FILES = [f"Memories.md{suffix}" for suffix in ("", ".backup", ".lock", ".sqlite"
 
 
 class FailingDisk(Disk):
-    """A disk whose nth call fails, and if it is to last, each one of that name after it."""
+    """A disk whose nth call fails, and optionally each later call of the same name."""
 
     CALLS = (
         *("create", "write", "flush", "close", "chmod"),
@@ -49,7 +49,7 @@ class FailingDisk(Disk):
 
 
 class ShortWritingDisk(Disk):
-    """A disk that takes seven bytes at a time."""
+    """A disk that writes at most seven bytes at a time."""
 
     def write(self, descriptor, data):
         return os.write(descriptor, data[:7])
@@ -66,7 +66,7 @@ def titles(path, location_id=5):
 
 @pytest.mark.parametrize("lasting", [False, True])
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES, errno.EIO])
-def test_whatever_call_of_a_write_fails_the_file_is_whole_and_the_answer_true(path, error, lasting):
+def test_failed_disk_call_leaves_a_complete_file(path, error, lasting):
     disk = FailingDisk()
     manager = SimpleMemoryManager(path=MarkdownStore(path, disk=disk))
     assert manager.add_memory(5, "Hall", memory("First"))
@@ -93,7 +93,7 @@ def test_whatever_call_of_a_write_fails_the_file_is_whole_and_the_answer_true(pa
     assert sorted(os.listdir(path.parent)) == FILES
 
 
-def test_a_failed_write_leaves_the_superseded_one_standing(path):
+def test_failed_write_keeps_the_superseded_memory(path):
     disk = FailingDisk()
     manager = SimpleMemoryManager(path=MarkdownStore(path, disk=disk))
     manager.add_memory(5, "Hall", memory("Old"))
@@ -106,7 +106,7 @@ def test_a_failed_write_leaves_the_superseded_one_standing(path):
     assert manager.get_location_memory(5) == "[NOTE] Old: The text of Old."
 
 
-def test_a_failed_write_is_false_or_raised_and_the_game_goes_on(path):
+def test_failed_write_returns_false_or_raises(path):
     class FullDisk(Disk):
         def replace(self, *_):
             raise OSError(errno.ENOSPC, "No space left")
@@ -132,20 +132,20 @@ def test_a_failed_write_is_false_or_raised_and_the_game_goes_on(path):
     assert manager.memory_cache == {5: [old]}
 
 
-def test_short_writes_are_gone_on_with(path):
+def test_short_writes_are_continued(path):
     manager = SimpleMemoryManager(path=MarkdownStore(path, disk=ShortWritingDisk()))
     assert manager.add_memory(5, "Hall", memory("First"))
     assert titles(path) == ["First"]
     assert journal_rows(path)[-1]["after"]["title"] == "First"
 
 
-def test_a_file_that_is_no_file_is_a_clear_error(path):
+def test_path_that_is_not_a_file_is_an_error(path):
     path.mkdir()
     with pytest.raises(MemoryStoreError, match=r"Can't read .*Memories\.md"):
         SimpleMemoryManager(path=path)
 
 
-def test_a_folder_that_cannot_be_written_is_false(tmp_path):
+def test_unwritable_folder_returns_false(tmp_path):
     manager = SimpleMemoryManager.open(tmp_path / "in the way" / "Memories.md")
     (tmp_path / "in the way").write_text("a file")
     assert manager.add_memory(5, "Hall", memory()) is False
@@ -153,7 +153,7 @@ def test_a_folder_that_cannot_be_written_is_false(tmp_path):
     assert manager.get_status()["metrics"]["write_failures"] == 1
 
 
-def test_a_file_that_becomes_unreadable_leaves_the_cache_as_it_was(path):
+def test_unreadable_file_keeps_the_cache(path):
     manager = SimpleMemoryManager.open(path)
     manager.add_memory(5, "Hall", memory("Known"))
     path.unlink()
@@ -162,7 +162,7 @@ def test_a_file_that_becomes_unreadable_leaves_the_cache_as_it_was(path):
     assert manager.add_memory(5, "Hall", memory("New")) is False
 
 
-def test_the_previous_file_is_kept_as_the_backup(path):
+def test_previous_file_is_the_backup(path):
     manager = SimpleMemoryManager.open(path)
     manager.add_memory(5, "Hall", memory("First"))
     first = path.read_bytes()
@@ -171,7 +171,7 @@ def test_the_previous_file_is_kept_as_the_backup(path):
 
 
 @pytest.mark.parametrize("damage", [None, b"", b"\x00" * 4096, b"\xff\xfe\x80garbage"])
-def test_a_missing_or_damaged_file_is_recovered_from_the_backup(path, damage, caplog):
+def test_missing_or_damaged_file_is_restored_from_the_backup(path, damage, caplog):
     manager = SimpleMemoryManager.open(path)
     manager.add_memory(5, "Hall", memory("First"))
     manager.add_memory(5, "Hall", memory("Second"))
@@ -189,7 +189,7 @@ def test_a_missing_or_damaged_file_is_recovered_from_the_backup(path, damage, ca
 
 
 @pytest.mark.parametrize("damage", [None, b"", b"\x00" * 4096])
-def test_a_file_that_goes_missing_or_is_damaged_while_we_run_loses_nothing(path, damage):
+def test_file_lost_or_damaged_while_open_loses_nothing(path, damage):
     manager = SimpleMemoryManager.open(path)
     manager.add_memory(5, "Hall", memory("First"))
     manager.add_memory(5, "Hall", memory("Second"))
@@ -203,7 +203,7 @@ def test_a_file_that_goes_missing_or_is_damaged_while_we_run_loses_nothing(path,
     assert [row["after"]["title"] for row in journal_rows(path)] == ["First", "Second", "Third"]
 
 
-def test_a_file_that_was_deleted_with_all_that_belongs_to_it_begins_anew(path):
+def test_deleting_all_files_starts_over(path):
     manager = SimpleMemoryManager.open(path)
     manager.add_memory(5, "Hall", memory("First"))
     for file in path.parent.iterdir():
@@ -213,20 +213,20 @@ def test_a_file_that_was_deleted_with_all_that_belongs_to_it_begins_anew(path):
     assert titles(path) == ["Second"]
 
 
-def test_an_ephemeral_memory_is_in_the_journal_only(path):
+def test_ephemeral_memory_is_in_the_journal_only(path):
     manager = SimpleMemoryManager.open(path)
     assert manager.add_memory(5, "Hall", memory(persistence="ephemeral"))
     assert os.listdir(path.parent) == ["Memories.md.sqlite"]
 
 
-def test_a_folder_that_is_not_there_is_made_with_the_first_memory(tmp_path):
+def test_missing_folder_is_created_with_the_first_memory(tmp_path):
     manager = SimpleMemoryManager.open(tmp_path / "a" / "b" / "Memories.md")
     assert not (tmp_path / "a").exists()
     assert manager.add_memory(5, "Hall", memory("First"))
     assert titles(tmp_path / "a" / "b" / "Memories.md") == ["First"]
 
 
-def test_a_link_to_the_file_stays_a_link_and_the_files_mode_is_kept(tmp_path):
+def test_link_and_file_mode_are_kept(tmp_path):
     real = tmp_path / "kept" / "Memories.md"
     SimpleMemoryManager.open(real).add_memory(5, "Hall", memory("First"))
     real.chmod(0o640)
@@ -237,7 +237,7 @@ def test_a_link_to_the_file_stays_a_link_and_the_files_mode_is_kept(tmp_path):
     assert real.stat().st_mode & 0o777 == 0o640
 
 
-def test_a_lock_that_is_held_is_a_clear_error_after_the_limit(path, caplog):
+def test_held_lock_is_an_error_after_the_timeout(path, caplog):
     manager = SimpleMemoryManager(path=MarkdownStore(path, lock_timeout_s=0.05))
     manager.add_memory(5, "Hall", memory("First"))
     with FileLock(f"{path}.lock"), caplog.at_level(logging.ERROR):
@@ -248,12 +248,12 @@ def test_a_lock_that_is_held_is_a_clear_error_after_the_limit(path, caplog):
     assert manager.add_memory(5, "Hall", memory("Second"))
 
 
-def test_a_lock_file_that_was_left_behind_does_no_harm(path):
+def test_stale_lock_file_is_harmless(path):
     path.with_name("Memories.md.lock").write_text("pid 1")
     assert SimpleMemoryManager(path=MarkdownStore(path, lock_timeout_s=0.5)).add_memory(5, "Hall", memory("First"))
 
 
-def test_what_a_killed_writer_left_is_written_over(path):
+def test_leftovers_of_a_killed_writer_are_overwritten(path):
     manager = SimpleMemoryManager.open(path)
     manager.add_memory(5, "Hall", memory("First"))
     path.with_name("Memories.md.tmp").write_bytes(b"half of a f")
@@ -266,7 +266,7 @@ def test_what_a_killed_writer_left_is_written_over(path):
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("suffix", [".tmp", ".tmp.backup"])
-def test_a_pipe_where_the_next_file_would_go_hangs_nobody(path, suffix):
+def test_pipe_at_the_temporary_path_does_not_hang(path, suffix):
     manager = SimpleMemoryManager.open(path)
     path.with_name(f"Memories.md{suffix}").unlink(missing_ok=True)
     os.mkfifo(f"{path}{suffix}")
@@ -276,7 +276,7 @@ def test_a_pipe_where_the_next_file_would_go_hangs_nobody(path, suffix):
 
 
 @pytest.mark.parametrize("suffix", ["", ".backup"])
-def test_what_somebody_has_kept_under_another_name_is_never_written_over(path, suffix):
+def test_other_files_are_never_overwritten(path, suffix):
     manager = SimpleMemoryManager.open(path)
     for number in range(4):
         manager.add_memory(5, "Hall", memory(f"Before {number}"))
@@ -292,11 +292,11 @@ def test_what_somebody_has_kept_under_another_name_is_never_written_over(path, s
 
 
 class CutShort(Exception):
-    """As if the process were killed: nothing is tidied up, since it is none of the errors that are expected."""
+    """An unexpected error that acts like a kill, because nothing handles it."""
 
 
 class CutShortDisk(FailingDisk):
-    """A disk on which nothing happens any more from the nth call on."""
+    """A disk that does nothing from the nth call on."""
 
     def _call(self, name, call, *args, **kwargs):
         self.made.append(name)
@@ -305,7 +305,7 @@ class CutShortDisk(FailingDisk):
         return call(*args, **kwargs)
 
 
-def test_a_write_that_is_cut_short_anywhere_leaves_file_and_backup_whole(path):
+def test_write_cut_short_leaves_file_and_backup_complete(path):
     for number in range(4):
         AtomicFile(path).write(b"%d" % number * 100)
     disk = CutShortDisk()
@@ -328,7 +328,7 @@ def test_a_write_that_is_cut_short_anywhere_leaves_file_and_backup_whole(path):
         assert (file.read()[0], file.read_backup()) == (known[-1], known[-2])
 
 
-def test_another_managers_memories_are_seen_at_the_next_call(path):
+def test_memories_of_another_manager_are_seen_at_the_next_call(path):
     one, other = SimpleMemoryManager.open(path), SimpleMemoryManager.open(path)
     one.add_memory(5, "Hall", memory("Mine"))
     assert other.get_location_memory(5) == "[NOTE] Mine: The text of Mine."
@@ -337,7 +337,7 @@ def test_another_managers_memories_are_seen_at_the_next_call(path):
     assert titles(path) == ["Mine", "Yours"]
 
 
-def test_an_edit_by_hand_is_seen_and_kept_by_the_next_write(path):
+def test_edit_in_the_file_is_seen_and_kept(path):
     manager = SimpleMemoryManager.open(path)
     manager.add_memory(5, "Hall", memory("First", text="a wooden door"))
     path.write_text(path.read_text().replace("a wooden door", "an iron door"))
@@ -351,11 +351,11 @@ def test_an_edit_by_hand_is_seen_and_kept_by_the_next_write(path):
 
 
 class MeddlingDisk(Disk):
-    """A disk on which a person saves the file while it is flushed for the nth time."""
+    """A disk on which a person saves the file during the nth flush."""
 
     def __init__(self, path) -> None:
         self.path, self.left, self.rewritten = path, 0, b""
-        """What the person saves instead of a note at the end; b"" for the note."""
+        """What the person saves. If empty, a note is added at the end."""
 
     def flush(self, descriptor):
         os.fsync(descriptor)
@@ -368,7 +368,7 @@ class MeddlingDisk(Disk):
 
 
 @pytest.mark.parametrize("at", [1, 2])
-def test_what_a_person_saves_in_the_midst_of_a_write_is_kept(path, at):
+def test_file_saved_during_a_write_is_kept(path, at):
     disk = MeddlingDisk(path)
     with SimpleMemoryManager(path=MarkdownStore(path, disk=disk)) as manager:
         manager.add_memory(5, "Hall", memory("First"))
@@ -380,7 +380,7 @@ def test_what_a_person_saves_in_the_midst_of_a_write_is_kept(path, at):
     assert [row["kind"] for row in journal_rows(path)] == ["added"] * 3
 
 
-def test_a_change_of_what_a_person_deletes_in_the_midst_of_it_is_refused(path):
+def test_change_of_a_memory_deleted_meanwhile_is_refused(path):
     disk = MeddlingDisk(path)
     with SimpleMemoryManager(path=MarkdownStore(path, disk=disk)) as manager:
         manager.add_memory(5, "Hall", memory("First"))

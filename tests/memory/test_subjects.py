@@ -1,4 +1,4 @@
-"""What a fact is about: a place, a thing or creature, or the game."""
+"""Tests of subjects: places, things and the game."""
 
 import json
 
@@ -34,7 +34,7 @@ places = st.one_of(
 subjects = st.one_of(places, st.integers(0, 10**17).map(Thing), st.just(GAME))
 
 
-def test_people_read_a_subject_with_its_name():
+def test_subject_is_displayed_with_its_name():
     assert [place_label(DOOR, "front door"), place_label(DOOR), place_label(GAME)] == [
         "front door (thing 181)",
         "thing 181",
@@ -52,7 +52,7 @@ def test_people_read_a_subject_with_its_name():
         (None, TypeError, "The place is None"),
     ],
 )
-def test_a_wrong_subject_is_named(key, error, said):
+def test_invalid_subject_is_named(key, error, said):
     with pytest.raises(error, match=said):
         checked_place(key)
 
@@ -60,7 +60,7 @@ def test_a_wrong_subject_is_named(key, error, said):
 @pytest.mark.parametrize(
     "value", [{"subject": "troll"}, {"subject": "5"}, {"subject": '"x"'}, {"subject": 5}, {}, None, 1.5, [], [5, None]]
 )
-def test_what_is_no_key_in_json_is_refused_by_its_value(value):
+def test_invalid_json_key_is_refused(value):
     with pytest.raises((TypeError, ValueError), match=r"^The (subject|place) .*; it (must|needs) "):
         place_from_json(value)
 
@@ -82,7 +82,7 @@ def test_sections_of_subjects_are_read_back(located):
         assert [section.name for section in read.sections_of(key)] == names[:1]
 
 
-def test_the_file_has_sections_of_their_own_without_visits(tmp_path):
+def test_sections_of_things_have_no_visits(tmp_path):
     with AgentMemory.open(tmp_path) as manager:
         manager.remember(GAME, "A lamp burns 300 turns.", title="Lamp")
         manager.remember(DOOR, "It opens with the brass key.", title="Key", place_name="front door")
@@ -99,7 +99,7 @@ def test_the_file_has_sections_of_their_own_without_visits(tmp_path):
     )
 
 
-def test_a_file_of_today_stays_byte_for_byte():
+def test_current_file_is_unchanged():
     document = parse(HAND_WRITTEN)
     assert render(document) == HAND_WRITTEN
     own = b"## Game notes\n\nMine.\n\n## Things to do\n\n## Thing one: x\n\n"
@@ -114,7 +114,7 @@ def test_a_file_of_today_stays_byte_for_byte():
 
 
 @pytest.mark.parametrize("key", SUBJECTS)
-def test_every_call_takes_a_subject(home, key):
+def test_every_method_accepts_a_subject(home, key):
     with home.open() as manager:
         known = manager.remember(key, "The lever opens the gate.", title="Lever")
         manager.remember(key, "The gate is open.", title="Gate", persistence="ephemeral")
@@ -154,7 +154,7 @@ def test_every_call_takes_a_subject(home, key):
         assert manager.get_location_memory(key) == ""
 
 
-def test_what_is_recalled_of_a_thing_leaves_what_was_shown_at_the_place(home):
+def test_recalling_a_thing_keeps_what_was_shown_at_the_place(home):
     with home.open() as manager:
         manager.remember(5, "The lever opens the gate.", title="Lever")
         manager.remember(DOOR, "It opens with the brass key.", title="Key")
@@ -165,7 +165,7 @@ def test_what_is_recalled_of_a_thing_leaves_what_was_shown_at_the_place(home):
         assert manager.memory_cache == {5: manager.memory_cache[5]}
 
 
-def test_an_event_names_the_subject_of_its_memory(tmp_path):
+def test_event_names_the_subject(tmp_path):
     fact = {"category": "NOTE", "memory_title": "Bell", "memory_text": "It is cracked.", "persistence": "permanent"}
     with SimpleMemoryManager.open(tmp_path) as manager:
         events = [
@@ -176,7 +176,7 @@ def test_an_event_names_the_subject_of_its_memory(tmp_path):
     assert events == [("added", 5, ""), ("added", None, "thing 181"), ("added", None, "game")]
 
 
-def test_the_episodes_of_a_thing_are_ordered_by_number(home):
+def test_episodes_of_a_thing_are_sorted_by_number(home):
     with home.open() as manager:
         manager.remember(DOOR, "It is locked.", title="Locked", episode=9, turn=1)
         manager.remember(DOOR, "It is locked.", title="Locked", episode=10, turn=5)
@@ -193,7 +193,7 @@ def run(*arguments):
     return done.stdout
 
 
-def test_commands_name_things_and_the_game(home, tmp_path):
+def test_commands_accept_things_and_the_game(home, tmp_path):
     with home.open() as manager:
         manager.remember(DOOR, "It opens with the brass key.", title="Key", place_name="front door")
         manager.remember(GAME, "A lamp burns 300 turns.", title="Lamp")
@@ -223,7 +223,7 @@ def test_commands_name_things_and_the_game(home, tmp_path):
     assert "thing 7" in run("show", "--file", tmp_path / "copied.sqlite")
 
 
-def test_memories_of_things_are_merged_like_those_of_places(tmp_path):
+def test_memories_of_things_are_merged(tmp_path):
     base, target = tmp_path / "base.md", tmp_path / "target.md"
     with AgentMemory.open(base) as manager:
         manager.remember(DOOR, "It opens with the brass key.", title="Key", place_name="front door")

@@ -1,4 +1,4 @@
-"""A memory says in which episode it was superseded or invalidated, if that is not the one it was last seen in."""
+"""Tests of the episode in which a memory was superseded or invalidated."""
 
 from types import SimpleNamespace
 
@@ -40,7 +40,7 @@ def kept_by(manager):
 
 
 @pytest.mark.parametrize("episode", [2, "2", "second run", "a, T9", "1→Ep3", 'x"', '"2"', ""])
-def test_another_episode_is_told(home, episode):
+def test_later_episode_is_recorded(home, episode):
     state = SimpleNamespace(episode_id=1, turn_count=3)
     named = int(episode) if episode == "2" else episode
     with home.open(game_state=state) as manager:
@@ -60,7 +60,7 @@ def test_another_episode_is_told(home, episode):
 
 
 @pytest.mark.parametrize("episode", [2, "2"])
-def test_it_is_written_before_the_turn(tmp_path, home, episode):
+def test_episode_is_written_before_the_turn(tmp_path, home, episode):
     state = SimpleNamespace(episode_id=1, turn_count=3)
     with home.open(game_state=state) as manager:
         for title in ("Old", "Wrong", "Same"):
@@ -80,7 +80,7 @@ def test_it_is_written_before_the_turn(tmp_path, home, episode):
     assert '"2"' not in home.text()
 
 
-def test_an_older_file_is_read_and_stays_as_it_is():
+def test_older_file_is_read_and_unchanged():
     document = parse(OLDER.encode())
     assert render(document) == OLDER.encode()
     assert list(document.problems()) == []
@@ -91,12 +91,12 @@ def test_an_older_file_is_read_and_stays_as_it_is():
     ]
 
 
-def test_the_episode_itself_says_nothing():
+def test_same_episode_is_omitted():
     assert memory(episode=2, superseded_at_turn=3, superseded_in_episode="2").superseded_in_episode is None
     assert memory(episode=2, superseded_in_episode=3).superseded_in_episode is None
 
 
-def test_believing_a_memory_again_removes_the_date(home):
+def test_reactivated_memory_has_no_date(home):
     state = SimpleNamespace(episode_id=1, turn_count=3)
     with home.open(game_state=state) as manager:
         manager.add_memory(5, "Hall", memory("Old", episode=1))

@@ -1,4 +1,4 @@
-"""The ledger of things: starts, last sightings, and which claims are true by the player's doing only."""
+"""Tests of the ledger of things: where they start, are seen last, and what the player did with them."""
 
 import json
 from dataclasses import replace
@@ -35,8 +35,8 @@ def ledger_after(*turns):
     return things
 
 
-def again(things):
-    """The same ledger after an interruption."""
+def reloaded(things):
+    """Return the ledger as it is after an interruption."""
     return ThingsLedger.restored(json.loads(json.dumps(things.snapshot())))
 
 
@@ -76,7 +76,7 @@ IN_BOX = Claim(Relation.IN, 4, other=BOX)
         ((took(), put()), ATTIC, Claim(Relation.LEADS, None, "west", 4), False),
     ],
 )
-def test_a_claim_is_of_this_episode_where_only_its_doing_made_it_so(turns, place, claim, passing):
+def test_claim_is_temporary_if_the_player_caused_it(turns, place, claim, passing):
     things = ledger_after(*turns)
     assert things.temporary_claim(place, [claim]) == (claim if passing else None)
 
@@ -92,21 +92,21 @@ def claiming(*claims, persistence="permanent"):
         ((IN_BOX,), "ephemeral", HALL, False),
         ((IN_BOX, HERE), "permanent", HALL, False),
         ((HERE,), "permanent", ATTIC, False),
-        # What is at hand is so, unless the player has moved or changed it.
+        # Things in reach confirm claims unless the player moved or changed them.
         ((Claim(Relation.HERE, 7),), "ephemeral", HALL, True),
         ((Claim(Relation.OPEN, BOX),), "ephemeral", HALL, False),
         ((), "permanent", HALL, False),
     ],
 )
-def test_what_is_so_or_was_so_before_bears_a_memory_out(claims, persistence, place, expected):
+def test_memory_is_confirmed_by_current_or_earlier_state(claims, persistence, place, expected):
     things = ledger_after(took(BOX), put(), opened())
     assert things.confirms(place, claiming(*claims, persistence=persistence), [TROLL, BOX_HERE]) == expected
 
 
-def test_it_goes_on_after_an_interruption():
+def test_ledger_continues_after_an_interruption():
     cat = ObjectMove(8, "cat", HALL, "", ATTIC, "", by_itself=True)
     things = ledger_after(took(), ZMachineContext(location_before=HALL, moved=(cat,)))
-    resumed = again(things)
+    resumed = reloaded(things)
     for one in (things, resumed):
         one.record(put(), ATTIC)
         assert one.temporary_claim(ATTIC, [Claim(Relation.HERE, 8)])
@@ -148,16 +148,16 @@ WALL = ThingState(11, "wall", fixed=True)
         ((look(BOX_HERE),), (CLOSED, Claim(Relation.LOCKED, BOX)), "box open"),
         ((took(), look(SWORD_CARRIED, BOX_HERE)), (HERE, CLOSED), "sword carried, box open"),
         ((took(), look(SWORD_CARRIED)), (HERE, CLOSED), "sword carried"),
-        # What was stolen out of sight is missed only where the player looks for it.
+        # A theft out of sight is noticed only where the player looks.
         ((took(), put(HALL, HALL), lost(4, "sword", by_itself=True)), (HERE,), ""),
         ((took(), put(HALL, HALL), lost(4, "sword", by_itself=True), look(WALL, in_full=True)), (HERE,), "sword gone"),
         ((look(SWORD_IN_BOX, BOX_HERE), look(BOX_HERE)), (IN_BOX,), ""),
         ((look(SWORD_CARRIED), look(BOX_HERE)), (HERE,), ""),
     ],
 )
-def test_the_last_seen_state_contradicts_claims(turns, claims, now):
+def test_last_seen_state_contradicts_claims(turns, claims, now):
     things = ledger_after(*turns)
-    assert [one.contradicting_state(HALL, claims) for one in (things, again(things))] == [now, now]
+    assert [one.contradicting_state(HALL, claims) for one in (things, reloaded(things))] == [now, now]
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_the_last_seen_state_contradicts_claims(turns, claims, now):
         ((look(BOX_HERE, SWORD_IN_BOX, TROLL, AXE),), None),
     ],
 )
-def test_of_what_starts_somewhere_the_unseen_is_left(turns, text):
+def test_starting_things_that_are_not_seen_are_listed(turns, text):
     things = ledger_after(look(TROLL), *(turns or (look(),)))
     claims = (Claim(Relation.HERE, BOX, "box"), CLOSED, replace(IN_BOX, name="sword", other_name="box"), *AXE.claims())
     words = things.described(claims)
@@ -183,19 +183,19 @@ def test_of_what_starts_somewhere_the_unseen_is_left(turns, text):
 @pytest.mark.parametrize(
     ("turns", "claim"),
     [
-        # Not handled and out of sight: it may be anywhere.
+        # Not handled and out of sight, so it may be anywhere.
         ((), HERE),
         ((lost(7, "troll", by_itself=True),), Claim(Relation.HERE, 7)),
-        # What becomes of a thing elsewhere, without the player's doing.
+        # Changes elsewhere that the player did not cause.
         ((took(), put(HALL, HALL), lost(4, "sword", HALL, by_itself=True)), HERE),
         ((opened(), closed_itself()), Claim(Relation.OPEN, BOX)),
-        # A carried sack that is closed hides what is in it.
+        # A closed sack hides its contents.
         ((took(), put(BOX)), Claim(Relation.CARRIED, 4)),
         ((took(), put()), Claim(Relation.LEADS, None, "west", 4)),
         ((took(), put()), Claim(Relation.DARK)),
     ],
 )
-def test_what_the_player_has_not_seen_contradicts_nothing(turns, claim):
+def test_unseen_changes_contradict_nothing(turns, claim):
     assert ledger_after(*turns).contradicting_state(HALL, [claim]) == ""
 
 
@@ -204,21 +204,21 @@ def test_what_the_player_has_not_seen_contradicts_nothing(turns, claim):
     [
         (HALL, (WALL,), (Claim(Relation.HERE, 4, "sword"),), "sword gone"),
         (HALL, (WALL,), (Claim(Relation.HERE, 4),), "gone"),
-        # In words for several things it would not be clear which one is meant.
+        # With several things, it would be unclear which one is meant.
         (HALL, (WALL,), (Claim(Relation.HERE, 4), Claim(Relation.HERE, 7)), ""),
         (HALL, (SWORD_CARRIED,), (HERE,), "sword carried"),
         (HALL, (BOX_HERE,), (BOX_HERE.claims()[0],), ""),
-        # It may lie in something that is closed.
+        # It may be in a closed container.
         (HALL, (WALL,), (IN_BOX,), ""),
         (ATTIC, (WALL,), (HERE,), ""),
         # In the dark, or without an object tree.
         (None, (WALL,), (HERE,), ""),
     ],
 )
-def test_what_is_missing_where_everything_is_in_sight_is_gone(in_sight, at_hand, claims, now):
+def test_missing_thing_is_gone_if_everything_is_in_sight(in_sight, at_hand, claims, now):
     things = ThingsLedger()
     things.record(look(*at_hand, in_full=in_sight is not None), in_sight or HALL)
-    assert [one.contradicting_state(HALL, claims) for one in (things, again(things))] == [now, now]
+    assert [one.contradicting_state(HALL, claims) for one in (things, reloaded(things))] == [now, now]
 
 
 def starts(*turns, known=()):
@@ -232,31 +232,31 @@ def starts(*turns, known=()):
         ((look(SWORD_HERE, BOX_HERE, in_full=True),), "Sword, box (open)."),
         ((look(TROLL, AXE, in_full=True),), "Troll. Carried by the troll: axe."),
         ((look(SWORD_CARRIED, WALL, in_full=True),), ""),
-        # What has been moved doesn't start where it is now.
+        # A moved thing does not start where it is now.
         ((look(SWORD_HERE, in_full=True, moved=put(HALL, HALL).moved),), ""),
         ((strayed(), look(SWORD_HERE, in_full=True)), ""),
-        # On a later turn only what something has hidden comes to sight.
+        # On a later turn, only a revealed thing is new.
         ((look(BOX_HERE, in_full=True), look(BOX_HERE, SWORD_IN_BOX, in_full=True)), "In the box: sword."),
         ((look(BOX_HERE, in_full=True), look(BOX_HERE, SWORD_HERE, in_full=True)), ""),
         ((look(BOX_HERE, in_full=True), look(BOX_HERE, in_full=True)), ""),
     ],
 )
-def test_what_is_first_seen_unmoved_starts_there(turns, text):
+def test_first_seen_unmoved_things_start_there(turns, text):
     assert starts(*turns) == text
 
 
-def test_only_the_first_things_with_a_name_are_listed():
+def test_listed_things_are_limited_and_named():
     many = [ThingState(number, f"stone {number}") for number in range(100, 125)]
     named = ", ".join(f"stone {number}" for number in range(100, 119))
     assert starts(look(ThingState(99, ""), *many, in_full=True)) == f"{named.capitalize()}."
 
 
-def test_earlier_episodes_are_taken_over_unless_the_first_look_denies_them():
+def test_starts_of_earlier_episodes_are_kept_unless_the_first_look_denies_them():
     known = (Claim(Relation.HERE, 4, "sword"), Claim(Relation.HERE, 7, "troll"), Claim(Relation.IN, 8, "axe", 9, "box"))
     assert starts(look(BOX_HERE, SWORD_HERE, in_full=True), known=known) == "Box (open), sword. In the box: axe."
-    # In the dark nothing is missed.
+    # In the dark, nothing is missed.
     assert starts(look(SWORD_CARRIED), known=known) == "Sword, troll. In the box: axe."
-    # Taken before the first look of this episode, it still starts here.
+    # Taken before the first look of this episode, so it still starts here.
     assert starts(took(), look(SWORD_CARRIED, in_full=True), known=known[:1]) == "Sword."
 
 
@@ -272,13 +272,13 @@ def test_earlier_episodes_are_taken_over_unless_the_first_look_denies_them():
         ((took(ATTIC, ATTIC), put(HALL, HALL), look(WALL, in_full=True)), {}),
     ],
 )
-def test_what_the_player_has_brought_somewhere_is_there_now(turns, left):
+def test_moved_things_are_listed_where_the_player_left_them(turns, left):
     things = ledger_after(*turns)
-    for one in (things, again(things)):
+    for one in (things, reloaded(things)):
         assert {place: one.described(claims) for place, claims in one.now_here(lambda place: ()).items()} == left
 
 
-def test_what_the_player_has_put_into_something_that_closes_on_it_is_in_there():
+def test_thing_in_a_closed_container_is_listed():
     box, axe = ThingState(BOX, "box", states=("closed",)), ThingState(8, "axe", BOX, "box", out_of_sight=True)
     closed = replace(put(BOX, HALL), things=(box, axe), all_in_sight=True)
     left = (ledger_after(took(), *turns).now_here(lambda place: ()) for turns in ((closed,), (closed, look(box))))
@@ -288,7 +288,7 @@ def test_what_the_player_has_put_into_something_that_closes_on_it_is_in_there():
     assert not [claim for claim in emptied[HALL] if claim.number == 4]
 
 
-def test_what_is_there_and_does_not_start_there_is_named_with_its_state():
+def test_new_things_are_listed_with_their_state():
     door = ThingState(12, "trap door", fixed=True, states=("closed",))
     shown = AttributeChange(12, "trap door", "concealed", False)
     found = replace(look(WALL, door, SWORD_HERE, in_full=True), changed=(shown,))
@@ -298,14 +298,14 @@ def test_what_is_there_and_does_not_start_there_is_named_with_its_state():
     assert HALL not in ledger_after(look(troll)).now_here(lambda place: ())
 
 
-def test_a_thing_without_a_name_is_not_told_and_a_long_name_is_shortened():
+def test_nameless_thing_is_omitted_and_long_name_is_shortened():
     things = ledger_after(look(ThingState(14, ""), ThingState(15, "long " * 100)))
     (told,) = things.now_here(lambda place: ()).values()
     assert things.described(told).startswith("Long long")
     assert len(things.described(told)) <= 81
 
 
-def test_what_lies_in_something_that_is_carried_away_is_left_nowhere():
+def test_contents_of_a_carried_container_are_not_listed():
     box = ObjectMove(BOX, "box", HALL, "", YOU, "you")
     things = ledger_after(
         took(), put(BOX, HALL), ZMachineContext(location_before=HALL, moved=(box,), inventory_after=("box",))
@@ -317,7 +317,7 @@ TABLE, BOX_ON_TABLE = ThingState(14, "table"), replace(BOX_HERE, holder_number=1
 ON_TABLE = Claim(Relation.ON, 4, other=14)
 
 
-def test_things_that_were_seen_in_each_other_are_at_no_place():
+def test_circular_containment_has_no_place():
     box, bag = ThingState(BOX, "box", 10, "bag"), ThingState(10, "bag", BOX, "box")
     assert ledger_after(look(box), look(bag)).now_here(lambda _: ()) == {}
     assert list(ledger_after(look(box, ThingState(10, "bag"))).now_here(lambda _: ())) == [HALL]
@@ -326,7 +326,7 @@ def test_things_that_were_seen_in_each_other_are_at_no_place():
 @pytest.mark.parametrize(
     ("in_full", "place", "instead"), [(True, HALL, "light"), (False, HALL, ""), (True, ATTIC, ""), (True, HALL - 1, "")]
 )
-def test_a_place_that_is_seen_in_full_is_not_dark(in_full, place, instead):
+def test_fully_visible_place_is_not_dark(in_full, place, instead):
     dark = Claim(Relation.DARK)
     assert ledger_after(look(in_full=in_full)).correction(place, claiming(dark), dark) == instead
 
@@ -337,20 +337,20 @@ def test_a_place_that_is_seen_in_full_is_not_dark(in_full, place, instead):
         ((look(SWORD_HERE),), ATTIC, HERE, "elsewhere"),
         ((look(SWORD_HERE),), HALL, HERE, ""),
         ((look(SWORD_HERE),), HALL, IN_BOX, "elsewhere"),
-        # What is in something here is here.
+        # The contents of something here are here.
         ((look(TABLE, BOX_ON_TABLE, SWORD_IN_BOX),), HALL, HERE, ""),
         ((look(TABLE, BOX_ON_TABLE, SWORD_IN_BOX),), HALL, ON_TABLE, ""),
         ((look(TABLE, BOX_ON_TABLE, SWORD_IN_BOX),), ATTIC, HERE, "elsewhere"),
-        # Scenery may be shared by several places, and a creature may have come along.
+        # Scenery may belong to several places, and a creature may have followed.
         ((look(WALL),), ATTIC, Claim(Relation.HERE, 11), ""),
         ((look(TROLL),), ATTIC, Claim(Relation.HERE, 7), ""),
     ],
 )
-def test_what_nothing_has_moved_is_where_it_was_last_seen(turns, place, claim, instead):
+def test_unmoved_thing_is_where_it_was_last_seen(turns, place, claim, instead):
     things = ledger_after(
         *turns, replace(look(), location_before=CELLAR, things=(ThingState(15, "stair", fixed=True),))
     )
-    for one in (things, again(things)):
+    for one in (things, reloaded(things)):
         assert one.correction(place, claiming(claim, persistence="ephemeral"), claim) == instead
         assert (one.contradicted_thing(place, [claim]) is not None) == bool(instead)
 
@@ -358,7 +358,7 @@ def test_what_nothing_has_moved_is_where_it_was_last_seen(turns, place, claim, i
 @pytest.mark.parametrize(
     ("turns", "name"), [((), None), ((took(),), None), ((took(), put()), "sword"), ((look(SWORD_HERE),), None)]
 )
-def test_what_the_player_has_put_down_denies_that_it_is_carried(turns, name):
+def test_dropped_thing_is_not_carried(turns, name):
     claims = [Claim(Relation.HERE, 99), Claim(Relation.CARRIED, 4)]
     assert ledger_after(*turns).contradicted_thing(HALL, claims) == name
 
@@ -375,16 +375,16 @@ def test_what_the_player_has_put_down_denies_that_it_is_carried(turns, name):
         (Claim(Relation.HERE, 12), "gone"),
     ],
 )
-def test_what_is_at_hand_refutes_wrong_claims(claim, instead):
+def test_things_in_reach_refute_false_claims(claim, instead):
     things = ledger_after(look(SWORD_HERE, BOX_HERE, in_full=True))
     assert things.correction(HALL, claiming(claim, persistence="ephemeral"), claim) == instead
-    # Nothing at hand is at another place.
+    # Nothing in reach is at another place.
     if claim in (IN_BOX, HERE):
         for place in (HALL - 1, HALL + 1):
             assert things.correction(place, claiming(claim, persistence="ephemeral"), claim) == "elsewhere"
 
 
-def test_where_a_creature_has_gone_out_of_sight_is_not_known_though_nothing_is_left_to_see():
+def test_location_of_a_departed_creature_is_unknown():
     judge = ThingState(4, "judge", None, "", alive=True)
     leaves = ObjectMove(4, "judge", HALL, "", CELLAR, "Cellar")
     seen = ZMachineContext(location_before=HALL, things=(judge,), all_in_sight=True)
@@ -392,7 +392,7 @@ def test_where_a_creature_has_gone_out_of_sight_is_not_known_though_nothing_is_l
     assert things.now_here(lambda place: ()) == {}
 
 
-def test_what_an_answer_takes_started_where_the_player_is():
+def test_taken_thing_started_where_the_player_is():
     things = ledger_after(ZMachineContext(location_before=HALL, all_in_sight=True))
     things.note_moves(replace(took(), location_before=None))
     assert things.temporary_claim(HALL, [HERE]) is None
@@ -410,7 +410,7 @@ IN_HALL = (CHEST, COIN, ThingState(11, "troll", alive=True), ThingState(12, "axe
 HALL_BEGAN = "Chest (open), troll, door (closed), lamp (unlit). In the chest: coin. Carried by the troll: axe."
 ATTIC_BEGAN = "Door (closed), rope."
 
-# The place after the turn, what is there, what has changed; then what is at hand, what starts there, and what is now
+# Place after the turn, its contents, changes, things in reach, things that start there, and things that are now
 # elsewhere than at the start.
 WALK = [
     (HALL, (*IN_HALL, LAMP), {}, [4, 9, 10, 11, 12, 13, 14], HALL_BEGAN, {}),
@@ -445,7 +445,7 @@ WALK = [
 ]
 
 
-def test_a_turn_in_the_dark_is_no_first_look_even_after_one():
+def test_turn_in_the_dark_is_not_a_first_look():
     ledger = ThingsLedger()
     ledger.record(ZMachineContext(location_before=HALL, all_in_sight=True), HALL)
     assert ledger.is_first_look
@@ -453,7 +453,7 @@ def test_a_turn_in_the_dark_is_no_first_look_even_after_one():
     assert not ledger.is_first_look
 
 
-def test_the_ledger_follows_a_walk():
+def test_ledger_follows_a_walk():
     ledger, starts = ThingsLedger(), {}
     for place, there, changes, at_hand, began, now in WALK:
         ledger.record(
@@ -494,4 +494,4 @@ def test_the_ledger_follows_a_walk():
         },
         15: {"name": "rope"},
     }
-    assert again(ledger).snapshot() == ledger.snapshot()
+    assert reloaded(ledger).snapshot() == ledger.snapshot()

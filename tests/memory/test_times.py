@@ -1,4 +1,4 @@
-"""When memories were stored and changed, by whom, and since when they are true."""
+"""Tests of times: when memories were stored and changed, by whom, and since when they are true."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -20,7 +20,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
-def test_every_read_returns_when_a_memory_was_stored_and_changed(memory):
+def test_reads_return_times(memory):
     began = now()
     key = memory.remember(("acme", 7), "The shop opens at nine.", title="Hours")
     stored = memory.get(key).memory
@@ -36,12 +36,12 @@ def test_every_read_returns_when_a_memory_was_stored_and_changed(memory):
     assert told[0].memories[0].updated_at == changed.updated_at
 
 
-def test_an_ephemeral_memory_has_times_too(memory):
+def test_ephemeral_memory_has_times(memory):
     key = memory.remember(5, "The door is open.", persistence="ephemeral")
     assert memory.get(key).memory.created_at is not None
 
 
-def test_a_memory_of_a_file_without_a_history_has_no_times(tmp_path):
+def test_memory_without_a_journal_has_no_times(tmp_path):
     file = tmp_path / "Memories.md"
     file.write_text("## Location 5: Hall\n\n**[NOTE - PERMANENT] Lamp** *(Ep1, T2)*\nA lamp.\n")
     with AgentMemory.open(file) as memory:
@@ -53,7 +53,7 @@ def test_a_memory_of_a_file_without_a_history_has_no_times(tmp_path):
         assert lamp.updated_at is not None
 
 
-def test_the_source_is_who_made_the_last_change(tmp_path):
+def test_source_is_the_author_of_the_last_change(tmp_path):
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory:
         key = memory.remember(5, "A lamp.", title="Lamp")
         assert memory.get(key).memory.source == "agent"
@@ -61,7 +61,7 @@ def test_the_source_is_who_made_the_last_change(tmp_path):
         assert memory.get(key).memory.source == "person"
 
 
-def test_find_and_search_after_a_moment_return_what_was_changed_since(memory):
+def test_find_and_search_by_change_time(memory):
     first = memory.remember(5, "A lamp.", title="Lamp")
     memory.remember("hall", "A lamp too.", title="Other lamp")
     moment = memory.get("Other lamp").memory.updated_at
@@ -79,7 +79,7 @@ def test_find_and_search_after_a_moment_return_what_was_changed_since(memory):
         memory.find(after=datetime(2030, 1, 1))
 
 
-def test_the_time_from_which_a_fact_is_true_is_kept(memory, tmp_path):
+def test_valid_from_is_kept(memory, tmp_path):
     since = datetime(2026, 1, 31, 12, tzinfo=UTC)
     key = memory.remember(5, "The shop opens at nine.", valid_from=since)
     assert memory.get(key).memory.valid_from == "2026-01-31T12:00:00.000000+00:00"
@@ -92,7 +92,7 @@ def test_the_time_from_which_a_fact_is_true_is_kept(memory, tmp_path):
         memory.remember(5, "Something.", valid_from="2026-03-01")
 
 
-def test_a_moved_memory_keeps_its_history(memory):
+def test_moved_memory_keeps_its_history(memory):
     key = memory.remember(5, "A lamp.", title="Lamp")
     memory.remember(6, "Another lamp.", title="Lamp")
     with memory.store.transaction() as draft:
@@ -101,7 +101,7 @@ def test_a_moved_memory_keeps_its_history(memory):
     assert memory.get(key).memory.created_at == memory.store.journal.history(105, key)[0].at
 
 
-def test_a_location_without_memories_is_moved(tmp_path):
+def test_location_without_memories_is_moved(tmp_path):
     path = tmp_path / "Memories.md"
     path.write_text("# Location Memories\n\n## Location 5: Hall\n**Visits:** 2 | **Episodes:** 1\n", encoding="utf-8")
     with AgentMemory.open(path) as memory, memory.store.transaction() as draft:
@@ -109,7 +109,7 @@ def test_a_location_without_memories_is_moved(tmp_path):
     assert "## Location 105: Hall\n**Visits:** 2" in path.read_text(encoding="utf-8")
 
 
-def test_the_times_are_looked_up_and_not_scanned(tmp_path):
+def test_times_are_looked_up_by_index(tmp_path):
     with AgentMemory.open(tmp_path / "memories.sqlite") as memory:
         memory.remember(5, "A lamp.")
         rows = memory.store.journal._database.rows

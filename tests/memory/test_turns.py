@@ -1,4 +1,4 @@
-"""How a turn becomes memories: when it is asked about, what is kept of the answer, what is refused."""
+"""Tests of how a turn becomes memories: when a model is asked, and what is kept or refused."""
 
 import json
 from dataclasses import asdict, replace
@@ -56,20 +56,20 @@ STOLEN = ObjectMove(9, "painting", 5, "Hall", 30, "thief", by_itself=True)
         ({"nothing_changed": True, "refused_by_parser": True}, []),
     ],
 )
-def test_a_turn_is_asked_about_for_a_reason(facts, expected):
+def test_reasons_to_ask(facts, expected):
     turn = SynthesisRequest(5, "Hall", "wait", "Time passes.", ZMachineContext(**facts))
     assert should_ask(turn) == tuple(expected)
     long = Trigger.LONG_RESPONSE if "response_length" not in facts else None
     assert set(should_ask(replace(turn, response="x" * 101))) == {*expected, long} - {None}
 
 
-def test_a_turn_without_a_reason_costs_no_call(play):
+def test_turn_without_a_reason_is_not_asked_about(play):
     manager = play()
     manager.record_action_outcome(5, "Hall", "wait", "Time passes.", {"first_visit": False})
     assert manager.synthesizer.requests == []
 
 
-def test_a_memory_is_kept_where_the_action_was_taken(play):
+def test_memory_is_kept_where_the_action_was_taken(play):
     manager = play(remember("Window leads in"))
     context = {"first_visit": False, "location_changed": True, "location_after": 6, "score_delta": 10}
     manager.record_action_outcome(5, "Behind House", "enter window", "Kitchen", context)
@@ -80,7 +80,7 @@ def test_a_memory_is_kept_where_the_action_was_taken(play):
     ]
 
 
-def test_the_question_holds_what_is_known(play, state):
+def test_question_contains_known_memories(play, state):
     manager = play()
     manager.add_memory(5, "Hall", memory("Known"))
     manager.add_memory(5, "Hall", memory("Dropped", "ephemeral"))
@@ -99,7 +99,7 @@ def test_the_question_holds_what_is_known(play, state):
     assert (request.action, request.context.turn, request.context.first_visit) == ("take sword", 12, True)
 
 
-def test_core_on_a_later_visit_is_kept_as_permanent(play, caplog):
+def test_core_memory_of_a_later_visit_becomes_permanent(play, caplog):
     manager = play(remember("Lamp here", "core"))
     manager.record_action_outcome(5, "Hall", "look", "x", {"first_visit": False, "response_length": 200})
     assert kept(manager) == [("Lamp here", "permanent", "ACTIVE")]
@@ -114,7 +114,7 @@ def test_core_on_a_later_visit_is_kept_as_permanent(play, caplog):
         ({"changed": (AttributeChange(4, "lantern", "on", True),)}, Claim(Relation.LIT, 4)),
     ],
 )
-def test_core_about_what_the_action_itself_moved_or_changed_is_kept_for_the_episode(play, facts, claim):
+def test_core_memory_of_an_action_becomes_ephemeral(play, facts, claim):
     manager = play(remember("Lantern here", "core", claims=[claim]), remember("Sword here", "core"))
     context = {"first_visit": True, "inventory_changed": True, **facts}
     manager.record_action_outcome(5, "Hall", "take lantern", "Taken.", context)
@@ -122,7 +122,7 @@ def test_core_about_what_the_action_itself_moved_or_changed_is_kept_for_the_epis
     assert kept(manager) == [("Sword here", "core", "ACTIVE"), ("Lantern here", "ephemeral", "ACTIVE")]
 
 
-def test_what_a_turn_replaces_and_proves_wrong_is_marked(play):
+def test_answer_supersedes_and_invalidates(play):
     answer = remember(
         "Troll attacks",
         supersedes_memory_titles={"troll accepts lunch."},
@@ -150,7 +150,7 @@ def test_unknown_titles_are_ignored(play, caplog):
     assert manager.get_status()["metrics"]["unknown_titles"] == 1
 
 
-def test_what_may_not_be_replaced_is_kept_beside_the_new(play):
+def test_protected_memory_is_kept_beside_the_new_one(play):
     slip = remember("Sword taken", "ephemeral", supersedes_memory_titles={"Sword hangs here"})
     manager = play(slip, slip)
     manager.add_memory(5, "Hall", memory("Sword hangs here", "core"))
@@ -159,17 +159,17 @@ def test_what_may_not_be_replaced_is_kept_beside_the_new(play):
 
 
 @pytest.mark.parametrize("failure", [LLMError("no answer"), RuntimeError("somebody's bug"), None])
-def test_nothing_that_fails_reaches_the_turn_loop(play, failure, caplog):
+def test_failures_do_not_reach_the_turn_loop(play, failure, caplog):
     manager = play(failure)
     manager.record_action_outcome(5, "Hall", "look", "x", {"died": True})
     metrics = manager.get_status()["metrics"]
     assert metrics["turn_failures"] + metrics["synthesis_failures"] == 1
-    # Of an error in somebody's code, the log says where it is.
+    # For an error in code, the log contains its location.
     assert any(record.exc_info for record in caplog.records) == isinstance(failure, RuntimeError)
     assert kept(manager) == []
 
 
-def test_a_context_that_is_none_or_odd_is_no_reason_to_stop(play):
+def test_unusual_context_is_accepted(play):
     manager = play()
     manager.record_action_outcome(5, "Hall", "look", "x", None)
     manager.record_action_outcome(5, "Hall", "look", "x", {"unknown": 1})
@@ -178,7 +178,7 @@ def test_a_context_that_is_none_or_odd_is_no_reason_to_stop(play):
     assert manager.get_status()["metrics"]["turn_failures"] == 1
 
 
-def test_a_first_visit_lasts_until_its_first_turn_has_been_processed(play, state):
+def test_first_visit_ends_with_its_first_turn(play, state):
     manager = play()
     assert manager.is_first_visit(5)
     manager.record_arrival(5, "Hall", "A hall.", {"turn": 12})
@@ -206,7 +206,7 @@ def test_a_first_visit_lasts_until_its_first_turn_has_been_processed(play, state
     assert manager.is_first_visit(5)
 
 
-def test_an_arrival_is_kept_at_the_destination(play):
+def test_arrival_is_kept_at_the_destination(play):
     manager = play(remember("Lamp here", "core"))
     manager.record_arrival(6, "Attic", "A lamp is here.", {"location_changed": True, "location_after": 6})
     (request,) = manager.synthesizer.requests
@@ -214,7 +214,7 @@ def test_an_arrival_is_kept_at_the_destination(play):
     assert kept(manager, 6) == [("Lamp here", "core", "ACTIVE")]
 
 
-def test_the_first_look_at_the_next_place_is_asked_about_with_the_action(play, home):
+def test_first_look_is_asked_about_with_the_action(play, home):
     sight = {"category": "DISCOVERY", "memory_title": "Beams", "memory_text": "Low beams.", "persistence": "core"}
     manager = play(remember("Ladder holds", also=[sight | {"place": "arrival"}]))
     manager.add_memory(6, "Attic", memory("Owls"))
@@ -229,7 +229,7 @@ def test_the_first_look_at_the_next_place_is_asked_about_with_the_action(play, h
     )
 
 
-def test_an_arrival_knows_the_action_that_led_there(play, state):
+def test_arrival_includes_the_action_before_it(play, state):
     manager = play()
     manager.record_action_outcome(5, "Hall", "up", "Attic", {"location_changed": True})
     manager.record_arrival(6, "Attic", "Attic")
@@ -239,7 +239,7 @@ def test_an_arrival_knows_the_action_that_led_there(play, state):
     assert manager.get_status()["metrics"]["turn_failures"] == 0
 
 
-def test_pairs_of_action_and_response_get_their_turn_and_place_from_the_reasoning():
+def test_recent_turns_get_turn_and_place_from_the_reasoning():
     actions = [("north", "Hall"), ("look", "Dark."), ("look", "Lit.")]
     reasoning = [
         {"turn": 2, "reasoning": "I must see", "action": "look", "location": "Hall"},
@@ -270,7 +270,7 @@ def carried_to_the_attic(manager):
     manager.record_action_outcome(6, "Attic", "drop sword", "Dropped.", PUT)
 
 
-def test_lasting_memories_of_where_the_agent_put_a_thing_are_kept_for_the_episode(play, state, caplog):
+def test_lasting_memories_of_placed_things_become_ephemeral(play, state, caplog):
     here = Claim(Relation.HERE, 4, "short sword")
     seen = remember("Sword here", text="The sword lies here.", claims=[here])
     manager = play(NOTHING, NOTHING, seen, remember("Sword cuts ropes"))
@@ -304,8 +304,8 @@ def test_lasting_memories_of_where_the_agent_put_a_thing_are_kept_for_the_episod
         "Put the sword here, then ring the bell.",
     ],
 )
-def test_a_solution_that_names_the_thing_just_placed_outlives_the_restart(play, text):
-    """A rule claims nothing of where a thing is, so it stays what the model called it, however it is worded."""
+def test_rule_that_names_a_placed_thing_stays_lasting(play, text):
+    """A rule claims no position of a thing, so it stays lasting in any wording."""
     passing = remember("Sword here", "ephemeral", text="I left the sword here.")
     solution = remember("Solution", text=text, action="drop sword", supersedes_memory_titles={"Sword here"})
     manager = play(NOTHING, passing, solution)
@@ -316,7 +316,7 @@ def test_a_solution_that_names_the_thing_just_placed_outlives_the_restart(play, 
     assert kept(manager, 6) == [("Solution", "permanent", "ACTIVE")]
 
 
-def test_what_scored_is_never_demoted(play):
+def test_scoring_memory_is_never_demoted(play):
     claim = Claim(Relation.IN, 4, "short sword", 6, "Attic")
     manager = play(NOTHING, remember("Sword in the attic: +6", claims=[claim]))
     manager.record_action_outcome(5, "Hall", "take sword", "Taken.", TAKEN)
@@ -344,7 +344,7 @@ def test_what_scored_is_never_demoted(play):
         "no subject",
     ],
 )
-def test_what_the_game_state_refutes_is_refused(play, lie, reason):
+def test_claim_refuted_by_the_game_state_is_refused(play, lie, reason):
     manager = play(remember("Lie", **lie), remember("Lie", **lie))
     went = {"location_changed": True, "location_after": 6, "destination_name": "Yard", "first_look": True}
     sees = {"all_in_sight": True, "things": (ThingState(4, "lamp", carried=True),), "first_visit": True}
@@ -353,7 +353,7 @@ def test_what_the_game_state_refutes_is_refused(play, lie, reason):
     assert [reason in event.detail for event in manager.drain_events() if event.kind == "ignored"] == [True]
 
 
-def test_a_fact_about_an_unknown_subject_does_not_cost_the_others(play):
+def test_fact_about_an_unknown_subject_is_skipped(play):
     lamp = {"category": "NOTE", "memory_title": "Lamp", "memory_text": "It is old.", "persistence": "permanent"}
     lie = remember("Lie", place=201, also=[lamp])
     manager = play(lie, lie)
@@ -361,7 +361,7 @@ def test_a_fact_about_an_unknown_subject_does_not_cost_the_others(play):
     assert kept(manager) == [("Lamp", "permanent", "ACTIVE")]
 
 
-def test_an_entry_that_a_person_edited_is_not_written_again(play):
+def test_edited_entry_is_not_rewritten(play):
     manager = play()
     box, rope = ThingState(9, "box"), ThingState(10, "rope", 9, "box")
     manager.record_arrival(5, "Hall", "Hall.", {"all_in_sight": True, "things": (box,)})
@@ -387,7 +387,7 @@ def test_an_entry_that_a_person_edited_is_not_written_again(play):
         (Claim(Relation.DARK, 9, "box"), Claim(Relation.DARK)),
     ],
 )
-def test_claims_are_kept_with_the_names_of_the_game_if_the_turn_shows_their_things(play, claim, kept_as):
+def test_claims_get_the_names_of_the_game(play, claim, kept_as):
     way = Claim(Relation.LEADS, None, "east", 7, "Yard")
     manager = play(remember("Fact", kind="rule", claims=[claim, claim, way]))
     things = (ThingState(9, "box", fixed=True), ThingState(10, "rope", 9, "box"))
@@ -396,7 +396,7 @@ def test_claims_are_kept_with_the_names_of_the_game_if_the_turn_shows_their_thin
     assert fact.claims == ((way,) if kept_as is None else (kept_as, way))
 
 
-def test_a_core_memory_is_kept_if_only_some_of_its_claims_are_wrong(play):
+def test_core_memory_loses_only_its_false_claims(play):
     claims = [Claim(Relation.HERE, 4, "lamp"), Claim(Relation.HERE, 9, "box")]
     manager = play(remember("Lamp in the box", "core", kind="rule", claims=claims))
     sees = {"all_in_sight": True, "things": (ThingState(4, "lamp", carried=True), ThingState(9, "box"))}
@@ -415,7 +415,7 @@ def test_a_core_memory_is_kept_if_only_some_of_its_claims_are_wrong(play):
         ({"claims": [Claim(Relation.HERE, 4, "short sword")]}, False),
     ],
 )
-def test_a_lasting_memory_about_a_moved_thing_needs_a_kind(play, fact, is_doubted):
+def test_lasting_memory_of_a_moved_thing_requires_a_kind(play, fact, is_doubted):
     answer = remember("What shines", **{"text": "A shining sword."} | fact)
     manager = play(answer, answer)
     rat = ObjectMove(9, "shining rat", 5, "Hall", 6, "Attic", by_itself=True)
@@ -426,14 +426,14 @@ def test_a_lasting_memory_about_a_moved_thing_needs_a_kind(play, fact, is_doubte
         assert doubts[1][0].startswith("The restart puts the short sword back where it was. Is “What shines” true")
 
 
-def test_what_an_arrival_teaches_about_the_action_is_kept_where_it_was_taken(play):
+def test_fact_about_the_action_is_kept_where_it_was_taken(play):
     manager = play(remember("Ladder holds", place="action"))
     manager.add_memory(5, "Hall", memory("Known"))
     manager.record_arrival(6, "Attic", "Low beams.", {"location_before": 5, "location_after": 6})
     assert kept(manager, 5)[1:] == [("Ladder holds", "permanent", "ACTIVE")]
 
 
-def test_a_question_is_read_back_from_json():
+def test_question_is_read_back_from_json():
     rope = Claim(Relation.CARRIED, 4, "rope")
     known = memory("Known", "core", action="up", outcome="to 6", claims=(rope,), when=(rope,))
     context = ZMachineContext(
@@ -453,13 +453,13 @@ def test_a_question_is_read_back_from_json():
     assert request_from(json.loads(json.dumps(asdict(request), default=str))) == request
 
 
-def test_where_a_thing_lay_before_the_agent_took_it_stays_core(play):
+def test_starting_position_of_a_taken_thing_stays_core(play):
     manager = play(remember("Sword hangs here", "core", claims=[Claim(Relation.HERE, 4, "short sword")]))
     manager.record_action_outcome(5, "Hall", "take sword", "Taken.", TAKEN | {"first_visit": True})
     assert kept(manager, 5) == [("Sword hangs here", "core", "ACTIVE")]
 
 
-def test_what_the_agent_took_away_was_not_wrong(play, caplog):
+def test_taking_a_thing_does_not_invalidate_its_memory(play, caplog):
     wrong = {"invalidate_memory_titles": {"Sword hangs here"}, "invalidation_reason": "it is gone"}
     manager = play(MemorySynthesisResponse(should_remember=False, **wrong))
     sword = memory("Sword hangs here", "core", claims=(Claim(Relation.HERE, 4),))
@@ -470,7 +470,7 @@ def test_what_the_agent_took_away_was_not_wrong(play, caplog):
     assert manager.get_status()["metrics"]["forbidden_by_ground_truth"] == 1
 
 
-def test_what_is_no_longer_so_in_this_episode_is_not_believed_any_longer(play):
+def test_outdated_ephemeral_memory_is_invalidated(play):
     carried, here = Claim(Relation.CARRIED, 4, "short sword"), Claim(Relation.HERE, 4, "short sword")
     taken = remember("I carry the sword", "ephemeral", claims=[carried])
     dropped = remember("I left the sword here", "ephemeral", claims=[here])
@@ -488,13 +488,13 @@ def test_what_is_no_longer_so_in_this_episode_is_not_believed_any_longer(play):
     assert gone.invalidation_reason == "contradicted by the game state (the short sword)"
 
 
-def test_an_arrival_scores_nothing_of_its_own(play):
+def test_arrival_scores_nothing(play):
     manager = play(remember("Cellar", "core"))
     manager.record_arrival(6, "Cellar", "A cellar.", {"score_delta": 25})
     assert manager.memory_cache[6][0].score_change == 0
 
 
-def test_a_turn_may_teach_several_things_and_one_of_them_elsewhere(play, home):
+def test_turn_may_teach_several_facts(play, home):
     further = [
         {"category": "NOTE", "memory_title": "Troll dead", "memory_text": "I killed it.", "persistence": "ephemeral"},
         {
@@ -516,7 +516,7 @@ def test_a_turn_may_teach_several_things_and_one_of_them_elsewhere(play, home):
 CLOSED, OPEN = Claim(Relation.CLOSED, 12, "trap door"), Claim(Relation.OPEN, 12, "trap door")
 
 
-def test_a_way_refused_in_one_state_and_open_in_another_is_kept_as_both(play, home):
+def test_exit_with_two_outcomes_gets_conditions(play, home):
     refused = remember("Down is shut", category="FAILURE", text="The trap door is closed.")
     works = remember("Down leads to the cellar", category="SUCCESS", text="A staircase descends.")
     manager = play(refused, works)
@@ -535,7 +535,7 @@ def test_a_way_refused_in_one_state_and_open_in_another_is_kept_as_both(play, ho
     assert again.get_location_memory(5) == shown
 
 
-def test_what_comes_out_alike_in_another_state_too_does_not_depend_on_it(play):
+def test_same_outcome_in_another_state_removes_the_condition(play):
     lamp, door = Claim(Relation.CARRIED, 4, "lamp"), Claim(Relation.OPEN, 12, "trap door")
     manager = play()
     for cache in ("permanent", "ephemeral"):
@@ -547,7 +547,7 @@ def test_what_comes_out_alike_in_another_state_too_does_not_depend_on_it(play):
     assert [one.when for one in kept] == [(door,), (door,)]
 
 
-def test_in_the_same_state_the_newer_ground_truth_wins(play, home):
+def test_newer_facts_win_in_the_same_state(play, home):
     refused = remember("Down is shut", category="FAILURE", text="There is no way down.")
     works = remember("Down leads on", category="SUCCESS", text="A staircase descends.")
     manager = play(refused, works)
@@ -558,7 +558,7 @@ def test_in_the_same_state_the_newer_ground_truth_wins(play, home):
     assert "had another outcome in the same state in turn 12: to 6" in home.text()
 
 
-def test_what_a_person_has_pinned_stands_against_the_ground_truth(play):
+def test_pinned_memory_wins_over_facts(play):
     manager = play(remember("Down leads on", category="SUCCESS", text="A staircase descends."))
     pinned = memory("Down is shut", action="down", outcome="nothing", pinned=True)
     manager.add_memory(5, "Hall", pinned)
@@ -566,7 +566,7 @@ def test_what_a_person_has_pinned_stands_against_the_ground_truth(play):
     assert kept(manager, 5) == [("Down is shut", "permanent", "ACTIVE")]
 
 
-def test_two_facts_of_one_title_are_told_apart(play):
+def test_facts_with_the_same_title_are_distinguished(play):
     first = remember("Troll", text="The troll guards the passage.")
     second = remember("Troll", text="Its axe can be taken when it sleeps.")
     gone = {"invalidate_memory_titles": {"Troll (2)"}, "invalidation_reason": "it was broken"}
@@ -576,7 +576,7 @@ def test_two_facts_of_one_title_are_told_apart(play):
     assert kept(manager, 5) == [("Troll", "permanent", "ACTIVE"), ("Troll (2)", "permanent", "SUPERSEDED")]
 
 
-def test_a_memory_named_twice_is_replaced_once_and_the_ledger_s_entry_never(play):
+def test_memory_named_twice_is_superseded_once(play):
     better = remember("Lever", text="It is stuck.", supersedes_memory_titles={"Old lever", "old LEVER", "Starts here"})
     manager = play(better)
     manager.add_memory(5, "Hall", memory("Old lever"))
@@ -589,7 +589,7 @@ def test_a_memory_named_twice_is_replaced_once_and_the_ledger_s_entry_never(play
     }
 
 
-def test_what_the_model_names_is_replaced_though_the_texts_look_different(play):
+def test_named_memory_is_superseded_despite_different_texts(play):
     better = remember("Ring the bell", text="Ringing summons a priest.", supersedes_memory_titles={"Lever opens gate"})
     manager = play(better)
     manager.add_memory(5, "Hall", memory("Lever opens gate", text="The lever opens the gate."))
@@ -600,7 +600,7 @@ def test_what_the_model_names_is_replaced_though_the_texts_look_different(play):
     ]
 
 
-def test_unconfirmed_memories_of_other_places_are_shown_for_twenty_turns_newest_first(play, state):
+def test_tentative_memories_elsewhere_are_shown_for_twenty_turns(play, state):
     manager = play()
     for turn, episode in ((4, 3), (5, 3), (20, 2), (6, 3), (24, 3)):
         maybe = memory(f"{turn} of {episode}", status="TENTATIVE", episode=episode, turns=str(turn))
@@ -611,7 +611,7 @@ def test_unconfirmed_memories_of_other_places_are_shown_for_twenty_turns_newest_
     assert [located.memory.title for located in request.elsewhere] == ["24 of 3", "6 of 3", "5 of 3"]
 
 
-def test_a_walk_that_map_or_memory_knows_is_not_asked_about(play):
+def test_known_exit_is_not_asked_about(play):
     manager = play()
     walk = {"location_changed": True, "location_after": 6, "first_visit": False, "response_length": 300}
     manager.record_action_outcome(5, "Hall", "north", "Attic", walk | {"known_way": True})
@@ -628,7 +628,7 @@ def test_a_walk_that_map_or_memory_knows_is_not_asked_about(play):
     assert [request.reached for request in manager.synthesizer.requests] == [None, None]
 
 
-def test_the_same_way_is_learned_at_every_place_where_the_ground_truth_bears_it_out(play):
+def test_same_direction_is_learned_at_every_place(play):
     leads = remember("West", category="SUCCESS", text="Leads to the Living Room.")
     manager = play(leads, leads)
     for place in (5, 6):
@@ -638,7 +638,7 @@ def test_the_same_way_is_learned_at_every_place_where_the_ground_truth_bears_it_
     assert [kept(manager, place) for place in (5, 6)] == [[("West", "permanent", "ACTIVE")]] * 2
 
 
-def test_facts_that_a_plain_dict_leaves_out_are_derived(play):
+def test_missing_facts_are_derived(play):
     manager = play()
     before = {"score_before": 5, "location_before": 5, "inventory_before": ("key",)}
     after = {"score_after": 10, "location_after": 6, "inventory_after": ()}
@@ -651,7 +651,7 @@ def test_facts_that_a_plain_dict_leaves_out_are_derived(play):
     assert (back.location_changed, back.score_delta, back.inventory_changed) == (True, -5, False)
 
 
-def test_the_right_key_is_learned_beside_the_wrong_one_from_plain_dicts(play):
+def test_right_and_wrong_key_are_both_learned(play):
     wrong = remember("Rusty key", category="FAILURE", text="The rusty key does not fit.")
     right = remember("Brass key", category="SUCCESS", text="The brass key opens it; the rusty one does not fit.")
     right = right.model_copy(update={"supersedes_memory_titles": {"Rusty key"}})
@@ -674,12 +674,12 @@ def test_the_right_key_is_learned_beside_the_wrong_one_from_plain_dicts(play):
         ("", ["..."], None),
     ],
 )
-def test_a_title_means_a_memory_only_if_it_is_unmistakable(said, titles, expected):
+def test_titles_are_matched_only_if_unambiguous(said, titles, expected):
     found = resolve_title(said, [memory(title) for title in titles])
     assert (found and found.title) == expected
 
 
-def test_recent_turns_are_taken_from_whatever_a_state_keeps():
+def test_recent_turns_are_read_from_any_state():
     entry = SimpleNamespace(turn=4, location_name="Hall", action="look", response="Dark.")
     reasoning = [{"turn": 4, "reasoning": "I must see"}]
     expected = (RecentTurn(4, "Hall", "look", "Dark.", "I must see"),)
@@ -689,7 +689,7 @@ def test_recent_turns_are_taken_from_whatever_a_state_keeps():
     assert recent_turns(None, None, 3) == ()
 
 
-def test_a_model_that_is_handed_in_decides_what_a_turn_teaches(tmp_path):
+def test_custom_synthesizer_is_used(tmp_path):
     said = {
         "should_remember": True,
         "category": "DANGER",
@@ -704,7 +704,7 @@ def test_a_model_that_is_handed_in_decides_what_a_turn_teaches(tmp_path):
     assert [call.role for call in model.calls] == ["memory"]
 
 
-def test_a_refusal_that_a_memory_tells_of_is_seen_again_and_not_asked(play):
+def test_known_refusal_is_counted_and_not_asked_about(play):
     stuck = {"score_before": 0, "score_after": 0, "nothing_changed": True, "response_length": 200}
     manager = play(remember("Door is stuck", category="FAILURE", action="push door"), NOTHING, NOTHING)
     for turn in (1, 2):
@@ -716,7 +716,7 @@ def test_a_refusal_that_a_memory_tells_of_is_seen_again_and_not_asked(play):
     assert len(manager.synthesizer.requests) == 3
 
 
-def test_another_response_to_the_same_blow_in_the_same_state_is_asked_about(play):
+def test_new_response_in_the_same_state_is_asked_about(play):
     wounds = (AttributeChange(9, "ogre", "attribute 6", True),)
     fight = {"changed": wounds, "state": (Claim(Relation.CARRIED, 4, "sword"),), "first_visit": False}
     hurt = remember("A blow hurts the ogre", category="SUCCESS", action="attack ogre", text="He bleeds.")
@@ -751,7 +751,7 @@ def test_another_response_to_the_same_blow_in_the_same_state_is_asked_about(play
     ],
     ids=["same way", "another place", "something lost", "unconfirmed", "another action", "death", "some change"],
 )
-def test_what_came_of_a_turn_beside_the_known_outcome_is_a_reason_to_ask(known, facts, reasons):
+def test_further_effects_of_a_known_action_are_asked_about(known, facts, reasons):
     memories = (memory("North", **{"action": "North"} | known),)
     turn = SynthesisRequest(5, "Hall", "north", "Attic", ZMachineContext(**facts), memories)
     assert should_ask(turn) == reasons

@@ -1,4 +1,4 @@
-"""Every visit is counted once, and on disk with what is learned on it."""
+"""Tests of counting visits."""
 
 import os
 
@@ -12,7 +12,7 @@ from zorkgpt.memory.storage.markdown import MarkdownStore
 
 
 class CountingDisk(Disk):
-    """Keeps which files were replaced."""
+    """A disk that records which files were replaced."""
 
     def __init__(self):
         self.written = []
@@ -22,7 +22,7 @@ class CountingDisk(Disk):
         os.replace(source, target)
 
 
-def test_visits_are_counted_once_each(play, state, home):
+def test_each_visit_is_counted_once(play, state, home):
     manager = play()
     away = {"location_changed": True, "location_after": 6}
     manager.record_arrival(5, "Hall", "A hall.")
@@ -43,7 +43,7 @@ def test_visits_are_counted_once_each(play, state, home):
 
 
 @pytest.mark.parametrize("answer", [remember("Rope"), NOTHING, LLMError("the server is gone"), ValueError("broken")])
-def test_a_visit_and_what_is_learned_on_it_are_written_at_once(state, tmp_path, answer):
+def test_visit_and_memory_are_written_together(state, tmp_path, answer):
     path, disk = tmp_path / "Memories.md", CountingDisk()
     with SimpleMemoryManager.open(path) as manager:
         manager.add_memory(5, "Hall", memory(episode=2))
@@ -67,7 +67,7 @@ def visits_of_the_attic(path):
 UP = {"location_changed": True, "location_after": 6}
 
 
-def test_the_visit_of_the_next_place_is_written_with_what_the_way_taught(state, tmp_path):
+def test_visit_is_written_with_what_the_exit_taught(state, tmp_path):
     path, disk = tmp_path / "Memories.md", CountingDisk()
     manager = a_manager_with_two_places(state, path, disk, remember("Up leads to the Attic"))
     manager.record_action_outcome(5, "Hall", "up", "Attic", UP)
@@ -76,7 +76,7 @@ def test_the_visit_of_the_next_place_is_written_with_what_the_way_taught(state, 
     assert disk.written.count(str(path)) == 1
 
 
-def test_it_is_written_with_the_first_turn_there_at_the_latest_or_when_nothing_follows(state, tmp_path):
+def test_visit_is_written_with_the_first_turn_or_at_the_end(state, tmp_path):
     path = tmp_path / "Memories.md"
     manager = a_manager_with_two_places(state, path, Disk())
     manager.record_action_outcome(5, "Hall", "up", "Attic", UP)
@@ -91,7 +91,7 @@ def test_it_is_written_with_the_first_turn_there_at_the_latest_or_when_nothing_f
     assert visits_of_the_attic(path) == "**Visits:** 3 | **Episodes:** 2, 3"
 
 
-def test_of_an_episode_that_could_not_go_on_nothing_is_written(state, tmp_path):
+def test_failed_resume_writes_no_visits(state, tmp_path):
     path = tmp_path / "Memories.md"
     manager = SimpleMemoryManager(game_state=state, path=path, synthesizer=Answers())
     manager.record_action_outcome(5, "Hall", "up", "Attic", UP)
@@ -104,7 +104,7 @@ def test_of_an_episode_that_could_not_go_on_nothing_is_written(state, tmp_path):
     assert path.read_bytes() == before
 
 
-def test_the_visits_so_far_hold_the_present_one(play, state):
+def test_visits_include_the_current_one(play, state):
     manager = play()
     assert manager.get_visits(5) == (1, 1)
     manager.record_arrival(5, "Hall", "A hall.")

@@ -1,4 +1,4 @@
-"""The memory in a world that is no game: its words, its facts, its own questions."""
+"""Tests of the memory in a world that is not a game."""
 
 import json
 import re
@@ -29,7 +29,7 @@ SHOP = World(
 
 
 class Recorder:
-    """Remembers what it was asked, and answers with one fact."""
+    """A synthesizer that records requests and answers with one fact."""
 
     asks_a_model = True
 
@@ -67,7 +67,7 @@ class Recorder:
         ({"weather": "fine"}, False),
     ],
 )
-def test_facts_are_the_reasons_to_ask(tmp_path, facts, asked):
+def test_facts_are_reasons_to_ask(tmp_path, facts, asked):
     recorder = Recorder()
     manager = AgentMemory.open(tmp_path, synthesizer=recorder)
     told = facts if facts is None else {"first_visit": False, **facts}
@@ -78,7 +78,7 @@ def test_facts_are_the_reasons_to_ask(tmp_path, facts, asked):
         assert manager.get("What pay does").location_id == CART
 
 
-def test_what_facts_say_is_counted_as_in_a_game():
+def test_facts_are_counted_as_in_a_game():
     context = ZMachineContext.of(
         context_of({"reward": 5.0, "changed": "cart", "place_after": "b", "first_visit": True})
     )
@@ -88,7 +88,7 @@ def test_what_facts_say_is_counted_as_in_a_game():
     assert not ZMachineContext.of(context_of({"changed": (), "reward": 0.1})).nothing_changed
 
 
-def test_a_model_is_asked_in_the_words_of_the_world_and_told_what_is_certain():
+def test_question_uses_the_words_of_the_world():
     facts = {"reward": 5, "weather": "fine\n```\nobey"}
     request = SynthesisRequest(CART, "Cart", "pay", "Thank you.", ZMachineContext(), facts=facts)
     system, user = prompt_for(request, history_window=3, world=SHOP)
@@ -104,7 +104,7 @@ def test_a_model_is_asked_in_the_words_of_the_world_and_told_what_is_certain():
     assert '{"weather"' in told.content
 
 
-def test_a_game_is_mentioned_by_the_manager_only(tmp_path):
+def test_only_the_manager_mentions_a_game(tmp_path):
     answer = MemorySynthesisResponse(should_remember=False).model_dump_json()
     for_a_shop, for_a_game = ScriptedLLM([answer]), ScriptedLLM([answer])
     opened = AgentMemory.open(tmp_path, for_a_shop)
@@ -116,7 +116,7 @@ def test_a_game_is_mentioned_by_the_manager_only(tmp_path):
     assert TEXT_ADVENTURE.agent in prompts[1]
 
 
-def test_the_question_can_be_replaced_by_ones_own(tmp_path):
+def test_question_can_be_replaced(tmp_path):
     own = tmp_path / "own.md.j2"
     own.write_text(
         "{% block system %}Notes for {{ world.agent }}{% endblock %}"
@@ -134,7 +134,7 @@ def test_the_question_can_be_replaced_by_ones_own(tmp_path):
             prompt_for(request, history_window=3, world=world)
 
 
-def test_a_reset_forgets_what_was_done_and_keeps_what_was_learned(tmp_path):
+def test_reset_forgets_actions_and_keeps_memories(tmp_path):
     manager = AgentMemory.open(tmp_path, synthesizer=Recorder())
     manager.learn(CART, "pay", "Thank you.", {"reward": 1})
     manager.remember(CART, "I put a lamp into the cart.", persistence="ephemeral")
@@ -156,7 +156,7 @@ def test_a_reset_forgets_what_was_done_and_keeps_what_was_learned(tmp_path):
         ((CART, "pay", "Paid.", {"place_after": 1.5}), TypeError, "The place is 1.5"),
     ],
 )
-def test_a_wrong_outcome_is_named(tmp_path, given, error, said):
+def test_invalid_outcome_is_named(tmp_path, given, error, said):
     with pytest.raises(error, match=said):
         AgentMemory.open(tmp_path, synthesizer=Recorder()).learn(*given)
 
@@ -165,7 +165,7 @@ _GAME_WORDS = {"adventure", "command", "game", "inventory", "parser", "player", 
 
 
 @pytest.mark.parametrize("world", [NEUTRAL, SHOP], ids=["neutral", "shop"])
-def test_no_question_to_a_model_speaks_of_a_game_where_there_is_none(tmp_path, world):
+def test_questions_mention_no_game_outside_a_game(tmp_path, world):
     learned = {"should_remember": True, "category": "NOTE", "memory_title": "Coupon", "memory_text": "Paid once."}
     again = {**learned, "persistence": "ephemeral", "supersedes_memory_titles": ["Paying"], "memory_title": "Paid"}
     verdicts = '{"verdicts": [{"number": 1, "relation": "distinct", "reason": ""}]}'
