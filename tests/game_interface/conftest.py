@@ -1,4 +1,4 @@
-"""Zork I in an interpreter that the tests of a file share."""
+"""Zork I in an interpreter that the tests of a module share."""
 
 import pytest
 

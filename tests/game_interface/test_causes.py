@@ -1,4 +1,4 @@
-"""The cause of a loss, by playing from saved states what the player did not do."""
+"""Tests of the cause of a loss, found by playing alternatives from saved states."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def perils(started_perils):
 
 
 def played(game: JerichoInterface, *commands: str) -> Transition:
-    """Play the commands up to the first that brings a loss, and return that turn."""
+    """Play the commands up to the first that causes a loss. Return that turn."""
     for command in commands:
         step = game.act(command)
         if step.loss or step.finished:
@@ -35,24 +35,24 @@ def played(game: JerichoInterface, *commands: str) -> Transition:
 WAITS = ("wait",) * 60
 
 
-def test_an_action_that_kills_is_the_cause(perils):
+def test_deadly_action_is_the_cause(perils):
     step = played(perils, "take toadstool", "eat toadstool")
     assert step.loss == Loss(LossKind.DEATH, LossCause.ACTION, "It burns all the way down. You die of the poison.")
 
 
 @pytest.mark.parametrize("last", ["wait", "look", "take me"])
-def test_a_place_that_kills_whoever_stays_is_the_cause_whatever_they_did(perils, last):
+def test_deadly_place_is_the_cause(perils, last):
     step = played(perils, "north", "wait", "wait", last)
     assert step.loss == Loss(LossKind.DEATH, LossCause.PLACE, "The gas fills your lungs, and you choke.")
 
 
-def test_who_leaves_the_place_in_time_loses_nothing(perils):
+def test_leaving_a_deadly_place_in_time_loses_nothing(perils):
     assert all(perils.act(command).loss is None for command in ("north", "wait", "wait", "south", "wait", "wait"))
 
 
 @pytest.mark.parametrize("action", ["attack wolf", "wait", "examine me"])
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_creature_that_kills_by_chance_is_the_cause(action, seed):
+def test_creature_that_kills_by_chance_is_the_cause(action, seed):
     with JerichoInterface(own_stories.compiled("perils"), seed=seed) as game:
         step = played(game, "east", *[action] * 60)
     loss = step.loss
@@ -61,7 +61,7 @@ def test_a_creature_that_kills_by_chance_is_the_cause(action, seed):
 
 
 @pytest.mark.parametrize("advances", [causes.RNG_ADVANCES, (0,)], ids=["by chance", "on every try"])
-def test_a_creature_that_kills_whoever_comes_to_it_is_the_cause_and_not_the_walk(monkeypatch, advances):
+def test_creature_at_the_destination_is_the_cause_and_not_the_walk(monkeypatch, advances):
     monkeypatch.setattr(causes, "RNG_ADVANCES", advances)
     with JerichoInterface(own_stories.compiled("perils"), seed=5) as game:
         loss = played(game, "east").loss
@@ -80,25 +80,25 @@ def test_a_creature_that_kills_whoever_comes_to_it_is_the_cause_and_not_the_walk
     ],
     ids=["at the first place", "later", "elsewhere", "walking", "after another danger"],
 )
-def test_a_clock_is_the_cause_wherever_the_player_is(perils, commands):
+def test_clock_is_the_cause_everywhere(perils, commands):
     step = played(perils, *commands)
     assert step.loss == Loss(LossKind.DEATH, LossCause.CLOCK, "You collapse from hunger.", clock=step.after.moves)
 
 
 @pytest.mark.parametrize("ways", [(), ("down",), ("down", "south")], ids=["there", "one way on", "two ways on"])
-def test_a_creature_that_follows_is_the_cause_and_not_a_clock(perils, ways):
+def test_following_creature_is_the_cause_and_not_a_clock(perils, ways):
     loss = played(perils, "up", "attack hound", *ways, *WAITS).loss
     assert (loss.kind, loss.cause, loss.creature_name) == (LossKind.DEATH, LossCause.CREATURE, "black hound")
     assert loss.sentence == "The hound has you by the throat."
 
 
-def test_points_that_an_action_costs(perils):
+def test_action_that_costs_points(perils):
     step = played(perils, "south", "push idol")
     words = "You feel that this was wrong."
     assert step.loss == Loss(LossKind.POINTS, LossCause.ACTION, words, points=2, harmless_elsewhere=True)
 
 
-def test_a_thing_that_a_creature_takes_is_lost_and_what_the_player_does_with_it_is_not(perils):
+def test_thing_taken_by_a_creature_is_lost(perils):
     for command in ("take all", "drop coin", "eat biscuit", "take coin", "drop all", "take coin"):
         assert perils.act(command).loss is None
     loss = played(perils, "west").loss
@@ -106,7 +106,7 @@ def test_a_thing_that_a_creature_takes_is_lost_and_what_the_player_does_with_it_
     assert loss.things == ("coin",)
 
 
-def test_explaining_a_loss_leaves_the_game_as_it_was(perils):
+def test_explaining_a_loss_leaves_the_game_unchanged(perils):
     played(perils, "take coin", "west")
     with JerichoInterface(own_stories.compiled("perils")) as other:
         other.restore_state(perils.save_state())
@@ -115,7 +115,7 @@ def test_explaining_a_loss_leaves_the_game_as_it_was(perils):
         assert [perils.act(each) for each in following] == [other.act(each) for each in following]
 
 
-def test_a_resumed_game_explains_a_loss_like_an_uninterrupted_one(perils):
+def test_resumed_game_explains_a_loss_in_the_same_way(perils):
     for command in ("south", "north", "north", "wait", "wait"):
         perils.act(command)
     saved = perils.save_state()
@@ -126,7 +126,7 @@ def test_a_resumed_game_explains_a_loss_like_an_uninterrupted_one(perils):
     assert perils.act("wait").finished
 
 
-def test_the_saved_states_stay_few(perils):
+def test_number_of_saved_states_is_limited(perils):
     sizes = []
     for _ in range(12):
         perils.act("examine me")
@@ -134,7 +134,7 @@ def test_the_saved_states_stay_few(perils):
     assert max(sizes) < 1.3 * min(sizes)
 
 
-def test_a_counterfactual_that_fails_leaves_the_cause_unknown(perils, monkeypatch):
+def test_failed_counterfactual_leaves_the_cause_unknown(perils, monkeypatch):
     perils.act("take toadstool")
     monkeypatch.setattr(perils._worker, "compare", lambda *args, **more: None)
     loaded = perils._worker.load
@@ -150,7 +150,7 @@ def test_a_counterfactual_that_fails_leaves_the_cause_unknown(perils, monkeypatc
     assert (step.died, step.loss.kind, step.loss.cause) == (True, LossKind.DEATH, None)
 
 
-def test_no_loss_where_nothing_was_lost(zork):
+def test_nothing_lost_has_no_cause(zork):
     for command in ("open mailbox", "take leaflet", "read leaflet", "drop leaflet", "take leaflet", "north"):
         assert zork.act(command).loss is None
 
@@ -174,5 +174,5 @@ def test_no_loss_where_nothing_was_lost(zork):
         ("", ""),
     ],
 )
-def test_the_last_words_are_the_sentences_before_what_stories_print_after_a_death(text, expected):
+def test_last_words_end_before_the_death_message(text, expected):
     assert last_words(text) == expected

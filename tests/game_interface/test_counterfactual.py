@@ -1,4 +1,4 @@
-"""What an action did, apart from what would have come about without it."""
+"""Tests of separating the effects of an action from what would have happened without it."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def bundled(started_bundled):
 
 
 def until(game: JerichoInterface, action: str) -> Transition:
-    """Play the walkthrough up to this command of it."""
+    """Play the walkthrough up to and including this command."""
     commands = get_zork1_walkthrough()
     number = commands.index(action)
     replay_walkthrough(game, commands[:number])
@@ -50,14 +50,14 @@ def by_itself(step: Transition) -> set[str]:
 
 
 @pytest.mark.parametrize("action", ["Press yellow button", "Turn bolt with wrench"])
-def test_what_changed_only_a_variable_did_not_fail(zork, action):
+def test_change_of_a_variable_is_an_effect(zork, action):
     step = until(zork, action)
     assert (named(step), step.unnamed_change, failed(step), had_effect(step)) == (set(), True, False, True)
     truth = ground_truth(step, turn=1, first_visit=False)
     assert (truth.nothing_changed, truth.unnamed_change, truth.acted) == (False, True, False)
 
 
-def test_what_does_nothing_before_its_first_step_works_after_it(zork):
+def test_change_in_later_steps_is_an_effect(zork):
     until(zork, "Press red button")
     commands = get_zork1_walkthrough()
     first, last = commands.index("Press yellow button"), commands.index("Turn bolt with wrench")
@@ -67,7 +67,7 @@ def test_what_does_nothing_before_its_first_step_works_after_it(zork):
     assert failed(too_early)
 
 
-def test_a_long_command_that_does_nothing_failed(bundled):
+def test_long_command_without_effect_failed(bundled):
     for command in ("north", "west", "north", "take bottle", "south"):
         bundled.act(command)
     steps = [bundled.act(f"{verb} brine pans with glass bottle") for verb in ("dig", "attack")]
@@ -75,7 +75,7 @@ def test_a_long_command_that_does_nothing_failed(bundled):
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
-def test_a_missed_blow_is_no_failure(zork1, seed):
+def test_missed_blow_is_not_a_failure(zork1, seed):
     commands = get_zork1_walkthrough()
     fight = commands.index("Kill troll with sword")
     with JerichoInterface(zork1, seed=seed) as game:
@@ -94,7 +94,7 @@ _VAIN = ("qzxv lamp", "take qzxv", "take with of", "take me", "open me", "push m
 
 
 def refused(game: JerichoInterface, commands: list[str], every: int) -> list[bool]:
-    """Whether each of many commands that do nothing is known to have done nothing, all along a walkthrough."""
+    """Return for each of many commands without effect whether it is known to have none, along a walkthrough."""
     found = []
     for number, command in enumerate(commands):
         state = game.save_state()
@@ -108,14 +108,14 @@ def refused(game: JerichoInterface, commands: list[str], every: int) -> list[boo
 
 
 @pytest.mark.slow
-def test_refusals_all_along_the_bundled_story_are_known_to_have_changed_nothing(bundled):
+def test_refusals_along_the_bundled_story_are_recognized(bundled):
     told = refused(bundled, get_bundled_walkthrough(), 12)
     assert len(told) > 100
     assert sum(told) / len(told) >= 0.99
 
 
 @pytest.mark.slow
-def test_refusals_all_along_zork_are_known_to_have_changed_nothing(zork):
+def test_refusals_along_zork_are_recognized(zork):
     told = refused(zork, get_zork1_walkthrough(), 36)
     assert len(told) > 150
     assert sum(told) / len(told) >= 0.95
@@ -134,20 +134,20 @@ def test_refusals_all_along_zork_are_known_to_have_changed_nothing(zork):
         (("open mailbox",), "take lantern"),
     ],
 )
-def test_answers_that_vary_by_chance_or_by_what_was_said_are_refusals_all_the_same(zork, before, action):
+def test_varying_refusals_are_recognized(zork, before, action):
     replay_walkthrough(zork, before)
     assert [failed(zork.act(action)) for _ in range(3)] == [True] * 3
 
 
 @pytest.mark.parametrize("action", ["dig", "climb", "swim", "put me", "sing", "take penny in penny"])
-def test_a_question_back_has_changed_nothing(bundled, action):
+def test_question_back_has_no_effect(bundled, action):
     assert not worked(bundled.act(action))
 
 
-# What comes about by itself
+# Spontaneous changes
 
 
-def test_a_creature_that_roams_moves_by_itself_and_what_the_player_takes_does_not(zork):
+def test_wandering_creature_moves_by_itself(zork):
     opened = zork.act("open mailbox")
     assert (by_itself(opened), named(opened)) == ({"thief"}, {"small mailbox"})
     taken = zork.act("take leaflet")
@@ -157,7 +157,7 @@ def test_a_creature_that_roams_moves_by_itself_and_what_the_player_takes_does_no
 
 
 @pytest.mark.slow
-def test_a_lamp_that_burns_down_does_so_by_itself(zork):
+def test_burning_lamp_changes_by_itself(zork):
     until(zork, "Kill troll with sword")
     burnt = [step for step in (zork.act("take me") for _ in range(400)) if "lantern" in " ".join(by_itself(step))]
     assert burnt
@@ -165,7 +165,7 @@ def test_a_lamp_that_burns_down_does_so_by_itself(zork):
 
 
 @pytest.mark.slow
-def test_bookkeeping_is_no_change(zork, bundled):
+def test_bookkeeping_is_not_a_change(zork, bundled):
     steps = [zork.act(action) for action in get_walkthrough_slice(0, 30)]
     steps += [bundled.act(action) for action in get_bundled_walkthrough()[:40]]
     kept = {change.attribute for step in steps for change in step.changed}
@@ -176,11 +176,11 @@ def test_bookkeeping_is_no_change(zork, bundled):
     }  # a door that falls shut behind
 
 
-# The game itself
+# The game
 
 
 @pytest.mark.slow
-def test_the_game_goes_on_as_if_no_control_had_been_played(zork1, bundled_story):
+def test_counterfactuals_do_not_affect_the_game(zork1, bundled_story):
     for path, seed, commands in (
         (zork1, ZORK1_SEED, get_zork1_walkthrough()[:120]),
         (bundled_story, 1, get_bundled_walkthrough()),
@@ -195,8 +195,8 @@ def test_the_game_goes_on_as_if_no_control_had_been_played(zork1, bundled_story)
 
 
 @pytest.mark.slow
-def test_where_the_control_hangs_it_is_not_said_that_nothing_changed(inform, tmp_path):
-    # Looking hangs in the second room: the control does, and the player's own commands go on.
+def test_hanging_counterfactual_leaves_the_effect_unknown(inform, tmp_path):
+    # "Look" hangs in the second room, so the counterfactual hangs while the player's commands work.
     source = bare_story(3).replace(
         "if (word == 'look') {", "if (word == 'look') { while (place == barn) points = points;"
     )

@@ -1,4 +1,4 @@
-"""Directions in a story whose dictionary spells the diagonals only as "ne", "nw", "se" and "sw"."""
+"""Tests of directions in a story that knows diagonals only as "ne", "nw", "se" and "sw"."""
 
 import pytest
 
@@ -34,12 +34,12 @@ def game(started):
 
 
 @pytest.mark.parametrize("action", ["northeast", "ne", "go northeast", "Northeast"])
-def test_a_direction_is_played_as_the_dictionary_spells_it(game, action):
+def test_direction_is_spelled_as_in_the_dictionary(game, action):
     assert "northeast" not in game.language.words
     assert game.act(action).after.location.name == "Loft"
 
 
-def test_the_rules_offer_the_exit_and_the_check_accepts_it(game):
+def test_misspelled_exit_is_offered_and_accepted(game):
     nouns = Nouns(game.language.words, game.language)
     assert "northeast" in {candidate.action for candidate in exit_candidates(nouns, ())}
     assert check_action("northeast", game.language, game.scene()).valid
@@ -55,5 +55,5 @@ def test_the_rules_offer_the_exit_and_the_check_accepts_it(game):
         ({"lamp"}, "lamp", "lamp"),
     ],
 )
-def test_the_spelling_of_a_dictionary_of_six_letters(words, word, spelled):
+def test_spelling_in_a_dictionary_of_six_letters(words, word, spelled):
     assert spelled_direction(word, lambda each: each[:6] in words) == spelled

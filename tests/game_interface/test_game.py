@@ -1,4 +1,4 @@
-"""What every implementation of the `Game` protocol promises."""
+"""Tests of every implementation of the `Game` protocol."""
 
 import inspect
 
@@ -23,7 +23,7 @@ def commands(game) -> list[str]:
     return list(WALKTHROUGH) if isinstance(game, SmallWorld) else get_bundled_walkthrough()[:25]
 
 
-def test_it_answers_to_every_name_of_the_protocol(game):
+def test_game_implements_every_protocol_member(game):
     for name, member in vars(Game).items():
         if not name.startswith("_"):
             theirs = getattr(type(game), name, None) or getattr(game, name)
@@ -34,14 +34,14 @@ def test_it_answers_to_every_name_of_the_protocol(game):
                 assert len(required) == len(inspect.signature(member).parameters), name
 
 
-def test_a_new_game_begins_where_every_game_begins(game, commands):
+def test_new_games_start_in_the_same_state(game, commands):
     opening, beginning = game.reset(), game.observe()
     game.act(commands[0])
     assert (game.reset(), game.observe()) == (opening, beginning)
     assert opening.strip()
 
 
-def test_one_transition_begins_where_the_last_one_ended(game, commands):
+def test_transition_starts_where_the_last_one_ended(game, commands):
     game.reset()
     now = game.observe()
     for command in commands:
@@ -52,7 +52,7 @@ def test_one_transition_begins_where_the_last_one_ended(game, commands):
         assert (step.refused, step.fault) == (None, None)
 
 
-def test_the_same_commands_give_the_same_game(game, commands):
+def test_same_commands_give_the_same_game(game, commands):
     runs = []
     for _ in range(2):
         game.reset()
@@ -61,7 +61,7 @@ def test_the_same_commands_give_the_same_game(game, commands):
 
 
 @pytest.mark.parametrize("action", ["", "   "])
-def test_a_refused_command_leaves_the_game_as_it_is_and_says_why(game, action):
+def test_refused_command_leaves_the_game_unchanged(game, action):
     game.reset()
     before = game.observe()
     step = game.act(action)
@@ -70,7 +70,7 @@ def test_a_refused_command_leaves_the_game_as_it_is_and_says_why(game, action):
     assert step.before == step.after == before == game.observe()
 
 
-def test_a_saved_state_brings_everything_back(game, commands):
+def test_saved_state_restores_everything(game, commands):
     game.reset()
     for command in commands[:5]:
         game.act(command)
@@ -82,7 +82,7 @@ def test_a_saved_state_brings_everything_back(game, commands):
 
 
 @pytest.mark.parametrize("saved", [b"", b"{}", b"no state at all", bytes(200)])
-def test_a_damaged_state_is_refused_and_the_game_stays_where_it_is(game, commands, saved):
+def test_damaged_state_is_refused(game, commands, saved):
     game.reset()
     game.act(commands[0])
     before = game.observe()
@@ -91,7 +91,7 @@ def test_a_damaged_state_is_refused_and_the_game_stays_where_it_is(game, command
     assert game.observe() == before
 
 
-def test_what_is_visible_or_carried_can_be_referred_to_and_is_at_hand(game, commands):
+def test_visible_and_carried_things_are_in_scope(game, commands):
     game.reset()
     for command in commands:
         if game.act(command).finished:
@@ -104,7 +104,7 @@ def test_what_is_visible_or_carried_can_be_referred_to_and_is_at_hand(game, comm
         assert all(game.get_object_attributes(number) == scene.attributes[number] for number in numbers)
 
 
-def test_all_objects_are_in_the_room_in_which_the_player_sees_them(game, commands):
+def test_all_objects_are_in_the_room_where_they_are_seen(game, commands):
     game.reset()
     for command in commands[:10]:
         game.act(command)
@@ -114,14 +114,14 @@ def test_all_objects_are_in_the_room_in_which_the_player_sees_them(game, command
         assert {placed[item.num].room for item in now.visible if item.name} <= {now.location.num}
 
 
-def test_the_story_says_which_one_it_is(game):
+def test_story_summary(game):
     summary = game.story.summary()
     assert summary["sha256"] == game.story.sha256
     assert len(bytes.fromhex(game.story.sha256)) == 32
     assert game.get_max_score() > 0
 
 
-def test_a_closed_game_raises_and_closing_twice_does_no_harm(game):
+def test_closed_game_raises(game):
     game.reset()
     game.close()
     game.close()

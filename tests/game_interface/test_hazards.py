@@ -1,6 +1,6 @@
-"""The known hazards of the interpreter, each through the face that the rest of the house uses.
+"""Tests of the known hazards of the interpreter, through the public interface.
 
-Every test ends with the game going on: this process is alive, and the next command is answered.
+After every test the game continues: this process is alive, and the next command is answered.
 """
 
 import contextlib
@@ -52,7 +52,7 @@ def started(bundled_story):
 
 @pytest.fixture
 def game(started, tmp_path, monkeypatch):
-    """A game at its beginning, with an empty working directory, which must be empty afterwards too."""
+    """A new game, with an empty working directory that must stay empty."""
     folder = tmp_path / "work"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -62,7 +62,7 @@ def game(started, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("hazard", COMMANDS)
-def test_a_dangerous_command_is_refused_with_a_reason_and_costs_nothing(game, hazard):
+def test_dangerous_command_is_refused_with_a_reason(game, hazard):
     command, reason = COMMANDS[hazard]
     before = game.save_state()
     refused = game.act(command)
@@ -81,7 +81,7 @@ def test_several_commands_can_be_cut_to_the_first(bundled_story):
         assert played.after.moves - played.before.moves == 1
 
 
-def test_no_points_or_things_leak_into_the_next_episode(game):
+def test_points_and_things_do_not_leak_into_the_next_episode(game):
     opening, beginning = game.reset(), game.save_state()
     replay_walkthrough(game, get_bundled_walkthrough()[:30])
     game.act("save")
@@ -90,7 +90,7 @@ def test_no_points_or_things_leak_into_the_next_episode(game):
     assert game.save_state() == beginning
 
 
-def test_the_story_file_may_vanish_and_the_directory_change(bundled_story, tmp_path):
+def test_story_file_can_be_deleted_while_open(bundled_story, tmp_path):
     path = tmp_path / "gone.z5"
     path.write_bytes(bundled_story.read_bytes())
     here = os.getcwd()
@@ -107,14 +107,14 @@ def test_the_story_file_may_vanish_and_the_directory_change(bundled_story, tmp_p
 
 
 @pytest.mark.parametrize("name", ["nodot", "story.html", "två ord.z5", "-rf", "a'b\"c.z5"])
-def test_a_file_name_without_a_dot_or_with_odd_letters_is_as_good_as_any(bundled_story, tmp_path, name):
+def test_unusual_file_names(bundled_story, tmp_path, name):
     path = tmp_path / name
     path.write_bytes(bundled_story.read_bytes())
     with JerichoInterface(path) as game:
         assert game.act("look").fault is None
 
 
-def test_a_game_may_be_handed_to_another_thread(game):
+def test_game_can_be_used_in_another_thread(game):
     answers = []
     thread = threading.Thread(target=lambda: answers.append(game.act("look").response))
     thread.start()
@@ -123,7 +123,7 @@ def test_a_game_may_be_handed_to_another_thread(game):
 
 
 @pytest.mark.slow
-def test_what_is_damaged_inside_with_a_right_checksum_does_not_end_this_process(bundled_story, tmp_path):
+def test_damaged_state_with_a_valid_checksum_does_not_crash(bundled_story, tmp_path):
     data = bytearray(bundled_story.read_bytes())
     static = int.from_bytes(data[0x0E:0x10], "big")
     for at in range(static + 2000, len(data), 97):  # strings and code
@@ -139,8 +139,8 @@ def test_what_is_damaged_inside_with_a_right_checksum_does_not_end_this_process(
 
 
 @pytest.mark.slow
-def test_several_stories_are_played_at_once_each_in_its_own_process():
-    """As many threads as stories; each prints and knows what it does alone."""
+def test_stories_are_played_in_parallel_processes():
+    """One thread per story. Each gets the same results as alone."""
 
     def played(name):
         with JerichoInterface(own_stories.compiled(name)) as game:

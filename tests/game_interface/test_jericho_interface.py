@@ -1,4 +1,4 @@
-"""The one face of the Z-machine: what it tells, and what it outlives."""
+"""Tests of the interface to the Z-machine: observations, faults, states and unknown stories."""
 
 import os
 import signal
@@ -37,7 +37,7 @@ def names(items: tuple[Item, ...]) -> list[str]:
 # Zork I
 
 
-def test_the_opening_tells_place_things_and_score(zork):
+def test_opening_shows_place_things_and_score(zork):
     assert zork.reset().endswith("There is a small mailbox here.")
     assert zork.observe().location == Location(180, "West of House")
     assert zork.observe().inventory == ()
@@ -46,7 +46,7 @@ def test_the_opening_tells_place_things_and_score(zork):
     assert zork.get_max_score() == 350
 
 
-def test_a_command_tells_what_it_moved_and_changed(zork):
+def test_transition_lists_moves_and_changes(zork):
     zork.act("open mailbox")
     taken = zork.act("Take leaflet.")
     (move,) = (move for move in taken.moved if move.number == 161)
@@ -59,13 +59,13 @@ def test_a_command_tells_what_it_moved_and_changed(zork):
     assert ("small mailbox", "open", False) in {(it.name, it.attribute, it.value) for it in opened.changed}
 
 
-def test_going_somewhere_is_no_move_of_the_player_object(zork):
+def test_walking_is_not_a_move_of_the_player_object(zork):
     went = zork.act("north")
     assert went.after.location == Location(81, "North of House")
     assert zork.profile.player not in {move.number for move in went.moved}
 
 
-def test_attributes_go_by_names(zork):
+def test_attributes_have_names(zork):
     mailbox, leaflet = 160, 161
     told = zork.get_object_attributes(mailbox)
     assert {key: told[key] for key in ("container", "openable", "open", "takeable", "readable", "light")} == {
@@ -82,7 +82,7 @@ def test_attributes_go_by_names(zork):
     assert (told["readable"], told["takeable"], told["openable"]) == (True, True, False)
 
 
-def test_what_is_hidden_is_not_seen(zork):
+def test_hidden_things_are_not_visible(zork):
     replay_walkthrough(zork, get_walkthrough_slice(0, 21))
     assert zork.observe().location.name == "Living Room"
     assert "trap door" not in names(zork.observe().visible)
@@ -90,14 +90,14 @@ def test_what_is_hidden_is_not_seen(zork):
     assert "trap door" in names(zork.observe().visible)
 
 
-def test_what_is_in_a_carried_sack_is_carried_but_not_held(zork):
+def test_contents_of_a_carried_sack_are_carried_but_not_held(zork):
     replay_walkthrough(zork, [*get_walkthrough_until_lamp(), "e", "take sack", "put garlic in sack"])
     now = zork.observe()
     assert "clove of garlic" not in names(now.inventory)
     assert "clove of garlic" in names(now.carried)
 
 
-def test_what_is_in_a_closed_container_is_in_no_list(zork):
+def test_contents_of_a_closed_container_are_not_listed(zork):
     replay_walkthrough(zork, ["s", "e", "open window", "w"])
     closed = zork.act("take sack").after
     assert names(closed.inventory) == names(closed.carried) == ["brown sack"]
@@ -108,19 +108,19 @@ def test_what_is_in_a_closed_container_is_in_no_list(zork):
     assert names(shut.carried) == ["brown sack"]
 
 
-def test_what_is_in_something_transparent_is_seen_though_it_is_closed(zork):
+def test_contents_of_a_transparent_container_are_visible(zork):
     replay_walkthrough(zork, ["s", "e", "open window", "w"])
     assert "quantity of water" in names(zork.act("take bottle").after.carried)
 
 
-def test_verbs_and_words_are_the_parsers(zork):
+def test_verbs_and_words_come_from_the_parser(zork):
     verbs, words = grammar.verbs(zork.ram.machine), zork.language.words
     assert {"open", "take", "examin", "light"} <= set(verbs) <= set(words)
     assert not {"save", "restor", "quit", "q", "verbos", "lamp", "$ve", "#rand"} & set(verbs)
     assert "lanter" in words
 
 
-def test_death_is_not_the_end_where_the_game_takes_it_back(zork):
+def test_death_is_not_the_end_if_the_game_continues(zork):
     cellar = ["s", "e", "open window", "w", "w", "move rug", "open trapdoor", "d"]
     steps = [zork.act(action) for action in [*cellar, "wait", "n", "n", "wait", "n", "n"]]
     deaths = [step for step in steps if step.died]
@@ -131,7 +131,7 @@ def test_death_is_not_the_end_where_the_game_takes_it_back(zork):
     assert (after.died, after.finished) == (False, False)
 
 
-def test_the_third_death_is_the_end(zork):
+def test_third_death_is_the_end(zork):
     to_the_edge, back = ["s", "e", "e", "e"], ["e", "s", "e", "e", "e"]
     steps = replay_walkthrough(zork, [*to_the_edge, "jump", *back, "jump", *back, "jump"])
     assert [(step.died, step.finished) for step in steps if step.action == "jump"] == [
@@ -143,7 +143,7 @@ def test_the_third_death_is_the_end(zork):
     assert not zork.act("look").victory
 
 
-def test_in_a_vehicle_the_place_is_the_room(zork):
+def test_location_in_a_vehicle_is_the_room(zork):
     steps = []
     for action in (step for step in get_walkthrough_slice(0, 396)):
         steps.append(zork.act(action).after)
@@ -157,7 +157,7 @@ def test_in_a_vehicle_the_place_is_the_room(zork):
 
 
 @pytest.mark.slow
-def test_a_hung_interpreter_is_replaced_and_the_turn_says_so(inform, tmp_path):
+def test_hanging_interpreter_is_replaced(inform, tmp_path):
     story = build(inform, tmp_path, bare_story(3), 3)
     with JerichoInterface(story, time_limit_s=0.5) as game:
         game.act("north")
@@ -173,7 +173,7 @@ def test_a_hung_interpreter_is_replaced_and_the_turn_says_so(inform, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSEGV, signal.SIGSTOP])
-def test_a_dead_interpreter_is_replaced_and_the_game_goes_on(zork1, how):
+def test_dead_interpreter_is_replaced(zork1, how):
     with JerichoInterface(zork1, seed=ZORK1_SEED, time_limit_s=2) as game:
         commands = get_walkthrough_slice(0, 40)
         steps = replay_walkthrough(game, commands[:20])
@@ -186,7 +186,7 @@ def test_a_dead_interpreter_is_replaced_and_the_game_goes_on(zork1, how):
 
 
 @pytest.mark.slow
-def test_a_kill_before_reset_and_restore_is_made_good(zork):
+def test_kill_before_reset_or_restore_is_repaired(zork):
     opening, saved = zork.reset(), zork.save_state()
     os.kill(zork._worker.pid, signal.SIGKILL)
     zork.restore_state(saved)
@@ -195,7 +195,7 @@ def test_a_kill_before_reset_and_restore_is_made_good(zork):
 
 
 @pytest.mark.slow
-def test_a_story_that_never_comes_to_its_first_prompt_is_an_error(inform, tmp_path):
+def test_story_that_never_prompts_is_an_error(inform, tmp_path):
     source = "Global turns; [ Main; while (1) turns++; ];"
     with JerichoInterface(build(inform, tmp_path, source, 5), time_limit_s=0.5) as game:
         with pytest.raises(InterpreterError, match=r"story\.z5 can't be started: the interpreter"):
@@ -207,7 +207,7 @@ def test_a_story_that_never_comes_to_its_first_prompt_is_an_error(inform, tmp_pa
 # States
 
 
-def test_a_state_brings_everything_back_in_any_process(zork, zork1):
+def test_state_can_be_restored_in_another_process(zork, zork1):
     replay_walkthrough(zork, get_walkthrough_slice(0, 30))
     saved = zork.save_state()
     expected = replay_walkthrough(zork, get_walkthrough_slice(30, 60))
@@ -218,7 +218,7 @@ def test_a_state_brings_everything_back_in_any_process(zork, zork1):
         assert replay_walkthrough(other, get_walkthrough_slice(30, 60)) == expected
 
 
-def test_a_state_of_another_story_is_refused_and_nothing_happens(zork, tiny):
+def test_state_of_another_story_is_refused(zork, tiny):
     before = zork.save_state()
     with pytest.raises(StateError, match="another story"):
         zork.restore_state(tiny.save_state())
@@ -227,13 +227,13 @@ def test_a_state_of_another_story_is_refused_and_nothing_happens(zork, tiny):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spoil", [lambda s: s[:-1], lambda s: s[:-9] + b"x" + s[-8:], lambda s: b"", lambda s: "text"])
-def test_a_damaged_state_is_refused(tiny, spoil):
+def test_damaged_state_is_refused(tiny, spoil):
     with pytest.raises(StateError, match=r"damaged|not a saved state"):
         tiny.restore_state(spoil(tiny.save_state()))
     assert tiny.act("north").after.location.name == "Attic"
 
 
-def test_a_state_of_a_finished_game_is_finished(tiny):
+def test_state_of_a_finished_game_is_finished(tiny):
     tiny.act("north")
     tiny.act("enter pit")
     saved = tiny.save_state()
@@ -244,10 +244,10 @@ def test_a_state_of_a_finished_game_is_finished(tiny):
     assert (after.died, after.finished) == (False, True)
 
 
-# A story that nobody told us of
+# A story without a profile
 
 
-def test_an_unknown_library_story_is_explored(tiny):
+def test_unknown_library_story_is_understood(tiny):
     opening = tiny.reset()
     assert opening.startswith("Welcome.")
     assert opening.endswith("(which is closed) here.") or "crate" in opening
@@ -257,7 +257,7 @@ def test_an_unknown_library_story_is_explored(tiny):
     assert tiny.get_max_score() is None
 
 
-def test_visible_are_things_in_what_is_open_or_a_supporter_not_what_is_closed_or_concealed(tiny):
+def test_visible_things_in_containers_and_on_supporters(tiny):
     assert names(tiny.observe().visible) == ["crate", "cart", "shelf", "vase"]
     tiny.act("open crate")
     assert names(tiny.observe().visible) == ["crate", "gold coin", "cart", "shelf", "vase"]
@@ -267,18 +267,18 @@ def test_visible_are_things_in_what_is_open_or_a_supporter_not_what_is_closed_or
     assert "gold coin" not in names(taken.after.visible)
 
 
-def test_the_place_of_a_creature_that_several_rooms_share_proves_nothing(tiny):
+def test_shared_creature_does_not_determine_the_location(tiny):
     movable = {thing.name: thing.movable for thing in tiny.all_objects()}
     assert (movable["gold coin"], movable["crowd"], movable["shelf"]) == (True, False, False)
 
 
-def test_a_vehicle_in_a_library_story_is_not_the_place(tiny):
+def test_vehicle_in_a_library_story_is_not_the_location(tiny):
     tiny.act("enter cart")
     now = tiny.observe()
     assert (now.location.name, now.vehicle.name) == ("Hall", "cart")
 
 
-def test_in_the_dark_the_place_is_known_and_nothing_is_seen(tiny):
+def test_location_is_known_and_nothing_visible_in_the_dark(tiny):
     tiny.act("north")
     dark = tiny.act("east")
     assert "Darkness" in dark.response
@@ -288,7 +288,7 @@ def test_in_the_dark_the_place_is_known_and_nothing_is_seen(tiny):
 @pytest.mark.parametrize(
     ("action", "died", "victory"), [("enter pit", True, False), ("examine pit", False, True)], ids=["death", "victory"]
 )
-def test_the_end_of_a_library_story_is_known_by_its_flag(tiny, action, died, victory):
+def test_end_of_a_library_story_is_read_from_its_flag(tiny, action, died, victory):
     tiny.act("north")
     last = tiny.act(action)
     assert (last.died, last.finished, last.victory) == (died, True, victory)
@@ -301,7 +301,7 @@ def test_the_end_of_a_library_story_is_known_by_its_flag(tiny, action, died, vic
 
 
 @pytest.mark.parametrize("version", [3, 4, 5, 7, 8])
-def test_a_story_of_every_version_is_played(version, inform, tmp_path):
+def test_every_version_is_playable(version, inform, tmp_path):
     with JerichoInterface(build(inform, tmp_path, bare_story(version), version)) as game:
         assert game.reset() == "Welcome.\n\nMeadow"
         steps = replay_walkthrough(game, ["north", "take", "fly", "south"])
@@ -316,7 +316,7 @@ def test_a_story_of_every_version_is_played(version, inform, tmp_path):
 
 
 @pytest.mark.slow
-def test_zork_under_another_checksum_reads_the_same(zork, zork1, tmp_path):
+def test_zork_with_another_checksum_reads_the_same(zork, zork1, tmp_path):
     path = tmp_path / "unknown.z3"
     path.write_bytes(zork1.read_bytes() + b"\0")  # padding: jericho's table no longer knows it
     commands = get_walkthrough_slice(0, 60)
@@ -327,10 +327,10 @@ def test_zork_under_another_checksum_reads_the_same(zork, zork1, tmp_path):
         assert unknown == known
 
 
-# Closing, and two at once
+# Closing, and two games at once
 
 
-def test_after_close_every_question_raises(zork1):
+def test_closed_game_raises(zork1):
     zork = JerichoInterface(zork1)
     zork.reset()
     zork.close()
@@ -349,7 +349,7 @@ def test_after_close_every_question_raises(zork1):
             question()
 
 
-def test_two_games_at_once_do_not_touch_each_other(zork, zork1, tiny):
+def test_two_games_do_not_affect_each_other(zork, zork1, tiny):
     alone = replay_walkthrough(zork, get_walkthrough_slice(0, 50))
     zork.reset()
     with JerichoInterface(zork1, seed=ZORK1_SEED) as other:
@@ -362,12 +362,12 @@ def test_two_games_at_once_do_not_touch_each_other(zork, zork1, tiny):
 
 
 @pytest.mark.parametrize("seed", [0, -1, 2**31, 1.5, "1", None])
-def test_a_seed_that_means_the_clock_is_refused(bundled_story, seed):
+def test_seed_that_means_the_clock_is_refused(bundled_story, seed):
     with pytest.raises(ConfigurationError, match="seed"):
         JerichoInterface(bundled_story, seed=seed)
 
 
-def test_a_new_game_may_have_another_seed(zork1):
+def test_new_game_can_have_another_seed(zork1):
     def play(game: JerichoInterface) -> list[str]:
         return [game.act(command).response for command in ("north", "north", "up", *["wait"] * 12)]
 
@@ -383,6 +383,6 @@ def test_a_new_game_may_have_another_seed(zork1):
             first.reset(seed=0)
 
 
-def test_a_time_limit_of_nothing_is_refused(bundled_story):
+def test_time_limit_of_zero_is_refused(bundled_story):
     with pytest.raises(ConfigurationError, match="time limit"):
         JerichoInterface(bundled_story, time_limit_s=0)

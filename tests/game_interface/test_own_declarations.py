@@ -1,4 +1,4 @@
-"""A story that declares attributes and globals of its own before the library, so that the library's follow them."""
+"""Tests of a story that declares attributes and globals before those of the library."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from game_interface.core.jericho_interface import JerichoInterface
 STORY = Path(__file__).parents[1] / "stories" / "preface.z5"
 
 
-def test_states_and_globals_are_found_after_the_story_s_own() -> None:
+def test_attributes_and_globals_are_found_after_the_storys_own() -> None:
     with JerichoInterface(str(STORY)) as game:
         game.reset()
 
@@ -20,7 +20,7 @@ def test_states_and_globals_are_found_after_the_story_s_own() -> None:
         assert [change.attribute for change in opened.changed] == ["open"]
 
 
-def test_what_lies_in_a_thing_that_is_no_container_is_not_seen() -> None:
+def test_contents_of_a_thing_that_is_not_a_container_are_not_visible() -> None:
     with JerichoInterface(str(STORY)) as game:
         game.reset()
         game.act("take tin")

@@ -1,4 +1,4 @@
-"""What is known of stories that nothing was tuned to, at each step of their walkthroughs."""
+"""Tests of observations at each step of stories for which nothing was tuned."""
 
 from collections.abc import Iterable
 
@@ -15,7 +15,7 @@ def _listed(items: Iterable[Item] | None) -> str:
 
 
 def _told(game: JerichoInterface, done: Transition | None, key: str, value: str) -> str:
-    """What the interface says about a fact, in the words in which a walkthrough states it."""
+    """Return what the interface says about a fact, in the words of a walkthrough."""
     now = game.observe()
     match key:
         case "room":
@@ -53,8 +53,8 @@ def _expected(key: str, value: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", own_stories.names())
-def test_what_is_known_at_each_step(name: str) -> None:
-    """Everything that the walkthrough states is what the interface says; rooms stay until another is stated."""
+def test_observations_match_the_walkthrough(name: str) -> None:
+    """Check every fact in the walkthrough. Rooms stay until another is stated."""
     wrong, room = [], None
     with JerichoInterface(own_stories.compiled(name)) as game:
         game.reset()
@@ -88,7 +88,7 @@ def test_what_is_known_at_each_step(name: str) -> None:
         ),
     ],
 )
-def test_a_question_that_does_not_end_is_left_after_a_limit(story, asks, put_back, room):
+def test_endless_question_is_left_after_a_limit(story, asks, put_back, room):
     with JerichoInterface(own_stories.compiled(story)) as game:
         game.reset()
         before = game.act("inventory").after
@@ -102,13 +102,13 @@ def test_a_question_that_does_not_end_is_left_after_a_limit(story, asks, put_bac
         assert left.after.question is None
         assert game.observe().location_name == room
         assert game.act("inventory").after.inventory == before.inventory
-    # A saved state knows it too.
+    # A saved state has the same question.
     with JerichoInterface(own_stories.compiled(story)) as game:
         game.restore_state(saved)
         assert [game.act("x").put_back for _ in range(20)][-1] == put_back
 
 
-def test_a_question_whose_answers_all_stop_the_story_is_its_end():
+def test_question_with_only_fatal_answers_ends_the_story():
     with JerichoInterface(own_stories.compiled("another")) as game:
         assert not game.act("push bell").finished
         game.act("no")

@@ -1,4 +1,4 @@
-"""Only what the printed text has named counts as seen."""
+"""Tests that only things named in printed text count as seen."""
 
 from collections.abc import Iterator
 
@@ -46,36 +46,36 @@ def _seen(game: JerichoInterface) -> set[str]:
 
 
 def test_scenery_is_seen_once_the_text_names_it(cell: JerichoInterface) -> None:
-    # What holds a named thing is seen with it.
+    # A holder is seen with its named contents.
     assert _seen(cell) == {"desk", "vase", "shelf"}
     step = cell.act("examine desk")
     assert {item.name for item in step.before.visible or ()} == {"desk", "vase", "shelf"}
     assert {item.name for item in step.after.visible or ()} == _seen(cell) == {"desk", "vase", "shelf", "drawer"}
 
 
-def test_what_the_text_never_names_is_not_seen(cell: JerichoInterface) -> None:
+def test_unnamed_thing_is_not_seen(cell: JerichoInterface) -> None:
     cell.act("pull lever")
     assert "lever" not in _seen(cell)
-    # The parser knows it all the same.
+    # The parser still knows it.
     scene = cell.scene()
     assert scene is not None
     assert cell.language.names["lever"] <= scene.in_scope
 
 
-def test_a_name_printed_elsewhere_reveals_nothing_here(cell: JerichoInterface) -> None:
+def test_name_printed_elsewhere_reveals_nothing(cell: JerichoInterface) -> None:
     cell.act("north")
     cell.act("south")
     assert "drawer" not in _seen(cell)
 
 
-def test_what_was_carried_is_revealed(cell: JerichoInterface) -> None:
+def test_carried_thing_is_revealed(cell: JerichoInterface) -> None:
     assert "pen" not in _seen(cell)
     cell.act("get pen")
     cell.act("drop pen")
     assert "pen" in _seen(cell)
 
 
-def test_a_saved_state_holds_what_was_revealed(cell: JerichoInterface) -> None:
+def test_saved_state_keeps_revealed_things(cell: JerichoInterface) -> None:
     cell.act("examine desk")
     saved = cell.save_state()
     cell.reset()
@@ -87,7 +87,7 @@ def test_a_saved_state_holds_what_was_revealed(cell: JerichoInterface) -> None:
 
 
 @pytest.mark.parametrize("text", ["a nut-brown box", "many BOXS", "the box's lid", "a chandelier hangs", "five pins"])
-def test_a_text_names_things_in_several_forms(text: str) -> None:
+def test_text_names_things_in_several_forms(text: str) -> None:
     names = {"box": frozenset({1}), "box's": frozenset({1}), "chandelie": frozenset({1})}
     language = Language(word_length=9, words=frozenset(names), verbs={}, names=names)
     assert NamedThings(language, {1: "pin", 2: "pin"}).in_text(text) == ({2} if "pins" in text else {1})

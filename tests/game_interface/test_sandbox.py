@@ -1,4 +1,4 @@
-"""What the interpreter's process can't do, and what hostile stories can't do with it."""
+"""Tests of the sandbox of the interpreter process, with hostile stories."""
 
 import errno
 import json
@@ -22,7 +22,7 @@ from zorkgpt.errors import InterpreterError
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Prints, as JSON, for each try the number of its error; 0: it worked. What the system can't block is not tried.
+# Prints the error number of each try as JSON, or 0 for success. Only tries that the system can block are made.
 TRIES = """
 import json, os, resource, socket, sys
 from concurrent.futures import ThreadPoolExecutor
@@ -77,7 +77,7 @@ print(json.dumps({name: failed(call) for name, call in tries.items()}))
 ALLOWED = {"write", "read", "remove", "libraries", "message", "thread"}
 
 
-def test_the_process_can_use_its_folder_and_nothing_else(tmp_path):
+def test_process_can_use_only_its_folder(tmp_path):
     own, outside = tmp_path / "own", tmp_path / "outside"
     own.mkdir()
     outside.mkdir()
@@ -92,7 +92,7 @@ def test_the_process_can_use_its_folder_and_nothing_else(tmp_path):
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
-def test_the_filter_of_each_machine_ends_in_a_decision(machine):
+def test_filter_of_each_machine_ends_in_a_decision(machine):
     program = sandbox.filter_program(machine)
     returns = {number for number, (code, *_) in enumerate(program) if code == sandbox.RETURN}
     for number, (_, if_true, if_false, _) in enumerate(program):
@@ -101,7 +101,7 @@ def test_the_filter_of_each_machine_ends_in_a_decision(machine):
     assert len(program) - 1 in returns
 
 
-def test_what_a_machine_or_a_system_lacks_is_returned(tmp_path):
+def test_unsupported_protections_are_returned(tmp_path):
     code = (
         "import platform, sys; from pathlib import Path; from game_interface.core import sandbox; "
         "platform.machine = lambda: 'riscv64'; print(sandbox.restrict(Path(sys.argv[1]), [])); "
@@ -113,13 +113,13 @@ def test_what_a_machine_or_a_system_lacks_is_returned(tmp_path):
 
 
 @given(st.binary(max_size=200))
-def test_any_answer_is_read_or_refused(answer):
+def test_any_answer_is_parsed_or_refused(answer):
     for parse in (lambda answer: InterpreterState.unpack(answer, bytes(50), 50), BranchComparison.unpack):
         with suppress(ValueError, IndexError, struct.error):
             parse(answer)
 
 
-def test_the_size_of_a_message_is_limited():
+def test_message_size_is_limited():
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.sendall(child.LENGTH.pack(0xFFFFFFFF))
@@ -144,7 +144,7 @@ def files_below(folder: Path) -> set[Path]:
 
 
 @pytest.mark.parametrize("verb", ATTACKS)
-def test_a_worker_survives_a_hostile_story(worker, verb):
+def test_worker_survives_a_hostile_story(worker, verb):
     opening = worker.reset()
     worker.time_limit_s = 0.5
     before = files_below(worker._folder)
@@ -167,7 +167,7 @@ def game(hostile, tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", ATTACKS)
-def test_a_game_goes_on_or_ends_with_a_clear_error(game, verb, tmp_path, monkeypatch):
+def test_game_survives_a_hostile_story_or_raises(game, verb, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     opening = game.reset()
     with suppress(InterpreterError):

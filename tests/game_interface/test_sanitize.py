@@ -1,4 +1,4 @@
-"""The gate for commands."""
+"""Tests of sanitizing commands."""
 
 import pytest
 from hypothesis import example, given
@@ -37,7 +37,7 @@ from zorkgpt.errors import CommandRefused
         ("x" * MAX_LENGTH, "x" * MAX_LENGTH),
     ],
 )
-def test_a_legal_command_passes_in_plain_form(given_text, sent):
+def test_legal_command_is_normalized(given_text, sent):
     assert clean_command(given_text) == sent
 
 
@@ -72,7 +72,7 @@ def test_a_legal_command_passes_in_plain_form(given_text, sent):
         (b"look", "not bytes"),
     ],
 )
-def test_what_may_not_be_sent_is_refused_with_the_reason(given_text, reason):
+def test_illegal_command_is_refused_with_a_reason(given_text, reason):
     with pytest.raises(CommandRefused, match=reason):
         clean_command(given_text)
 
@@ -86,7 +86,7 @@ DISGUISED = ('tell troll "quit"', 'say "restart', "transcript off", "notify off"
 
 
 @pytest.mark.parametrize("command", [*PLAIN, *OTHER_FORMS, *DISGUISED])
-def test_commands_to_the_interpreter_are_refused(command):
+def test_interpreter_commands_are_refused(command):
     with pytest.raises(CommandRefused, match="not part of the game"):
         clean_command(command)
 
@@ -100,7 +100,7 @@ def test_commands_to_the_interpreter_are_refused(command):
         (". look", "look"),
     ],
 )
-def test_the_first_of_several_can_be_taken_by_configuration(given_text, sent):
+def test_first_of_several_commands_can_be_taken(given_text, sent):
     assert clean_command(given_text, several="first") == sent
 
 
@@ -108,7 +108,7 @@ def test_the_first_of_several_can_be_taken_by_configuration(given_text, sent):
 @example("a\x85b", "refuse")
 @example("ﬃ" * 40, "first")
 @example('say "a. b', "first")
-def test_whatever_passes_is_one_short_line_of_printable_ascii_and_passes_again(text, several):
+def test_accepted_text_is_one_short_ascii_line(text, several):
     try:
         command = clean_command(text, several=several)
     except CommandRefused:
@@ -131,6 +131,6 @@ def test_whatever_passes_is_one_short_line_of_printable_ascii_and_passes_again(t
         ("record tape", True),
     ],
 )
-def test_the_grammar_of_the_story_decides_what_belongs_to_it(command, passes):
+def test_grammar_of_the_story_decides_ambiguous_commands(command, passes):
     with JerichoInterface(own_stories.compiled("refusals")) as game:
         assert (game.act(command).refused is None) == passes

@@ -1,4 +1,4 @@
-"""What is taken for a story, and what is said of the rest."""
+"""Tests of loading and identifying stories."""
 
 import contextlib
 import os
@@ -48,7 +48,7 @@ BAD_FILES = {
 
 
 @pytest.mark.parametrize("kind", BAD_FILES)
-def test_a_file_that_is_no_playable_story_is_refused_with_the_reason_and_the_way_out(kind, whole, tmp_path):
+def test_unplayable_file_is_refused_with_advice(kind, whole, tmp_path):
     spoil, reason = BAD_FILES[kind]
     path = tmp_path / "story.z5"
     path.write_bytes(spoil(whole))
@@ -58,35 +58,35 @@ def test_a_file_that_is_no_playable_story_is_refused_with_the_reason_and_the_way
     assert "name one with --game" in str(raised.value)
 
 
-def test_a_missing_file_is_named(tmp_path):
+def test_missing_file_is_an_error(tmp_path):
     with pytest.raises(StoryFileNotFound, match=r"No story file at .*nothing\.z5.*--game"):
         find_story(tmp_path / "nothing.z5")
 
 
-def test_a_folder_is_no_story(tmp_path):
+def test_folder_is_not_a_story(tmp_path):
     with pytest.raises(StoryError, match="is a folder"):
         find_story(tmp_path)
 
 
-def test_a_pipe_is_no_story(tmp_path):
+def test_pipe_is_not_a_story(tmp_path):
     pipe = tmp_path / "pipe.z5"
     os.mkfifo(pipe)
     with pytest.raises(StoryError, match="is a device or a pipe"):
         find_story(pipe)
 
 
-def test_a_name_too_long_for_a_file_is_no_story():
+def test_name_that_is_too_long_is_not_a_story():
     with pytest.raises(StoryFileNotFound, match="No story file at xxx"):
         find_story("x" * 5000)
 
 
-def test_a_story_in_a_blorb_file_is_taken_out_of_it(whole, tmp_path):
+def test_story_is_read_from_a_blorb_file(whole, tmp_path):
     path = tmp_path / "story.zblorb"
     path.write_bytes(blorb(b"ZCOD", whole))
     assert load_story(path).data == whole
 
 
-def test_the_bundled_story_says_who_it_is(bundled_story):
+def test_bundled_story_is_identified(bundled_story):
     story = load_story(bundled_story)
     assert story.bundled
     assert story.summary() == {
@@ -101,7 +101,7 @@ def test_the_bundled_story_says_who_it_is(bundled_story):
     assert story.title
 
 
-def test_zork_is_known_by_its_release_whatever_its_file_is_called(zork1, tmp_path):
+def test_zork_is_identified_by_its_release(zork1, tmp_path):
     path = tmp_path / "something"
     path.write_bytes(zork1.read_bytes())
     story = load_story(path)
@@ -110,7 +110,7 @@ def test_zork_is_known_by_its_release_whatever_its_file_is_called(zork1, tmp_pat
 
 @pytest.fixture
 def infrastructure(tmp_path, bundled_story):
-    """A folder like the project's: the bundled story in `games/`, with its profile."""
+    """A folder like the project's, with the bundled story and its profile in `games/`."""
     games = tmp_path / "games"
     games.mkdir()
     for path in (bundled_story, bundled_story.with_suffix(".json")):
@@ -118,13 +118,13 @@ def infrastructure(tmp_path, bundled_story):
     return tmp_path
 
 
-def test_without_a_name_the_owners_story_comes_before_the_bundled_one(infrastructure, whole):
+def test_users_story_is_preferred_to_the_bundled_one(infrastructure, whole):
     assert find_story(infrastructure=infrastructure).bundled
     (infrastructure / "mine.z5").write_bytes(whole)
     assert find_story(infrastructure=infrastructure).path == infrastructure / "mine.z5"
 
 
-def test_a_story_is_found_by_its_name(infrastructure, bundled_story, whole):
+def test_story_is_found_by_name(infrastructure, bundled_story, whole):
     (infrastructure / "Mine.z5").write_bytes(whole)
     assert find_story("mine", infrastructure=infrastructure).path.name == "Mine.z5"
     assert find_story("mine.z5", infrastructure=infrastructure).path.name == "Mine.z5"
@@ -133,12 +133,12 @@ def test_a_story_is_found_by_its_name(infrastructure, bundled_story, whole):
         find_story("yours", infrastructure=infrastructure)
 
 
-def test_no_story_anywhere_says_how_to_bring_one(tmp_path):
+def test_missing_story_is_an_error_with_advice(tmp_path):
     with pytest.raises(StoryFileNotFound, match="Put a Z-machine story"):
         find_story(infrastructure=tmp_path)
 
 
-def test_the_list_holds_damaged_stories_with_their_problem(infrastructure):
+def test_damaged_stories_are_listed_with_their_problem(infrastructure):
     (infrastructure / "bad.z3").write_bytes(b"")
     bad, good = list_stories(infrastructure=infrastructure)
     assert (bad.path.name, bad.bundled, bad.story) == ("bad.z3", False, None)
@@ -146,7 +146,7 @@ def test_the_list_holds_damaged_stories_with_their_problem(infrastructure):
     assert (good.bundled, good.problem, good.story.bundled) == (True, None, True)
 
 
-def test_a_profile_of_another_build_is_not_believed(infrastructure, bundled_story, caplog):
+def test_profile_of_another_build_is_ignored(infrastructure, bundled_story, caplog):
     profile = infrastructure / "games" / bundled_story.with_suffix(".json").name
     sha256 = load_story(bundled_story).sha256
     profile.write_text(profile.read_text().replace(sha256, "0" * 64))
@@ -154,7 +154,7 @@ def test_a_profile_of_another_build_is_not_believed(infrastructure, bundled_stor
     assert "another build" in caplog.text
 
 
-def test_a_broken_profile_is_an_error_that_names_it(infrastructure, bundled_story):
+def test_broken_profile_is_an_error(infrastructure, bundled_story):
     profile = infrastructure / "games" / bundled_story.with_suffix(".json").name
     profile.write_text("{")
     with pytest.raises(StoryError, match=profile.name):
@@ -162,6 +162,6 @@ def test_a_broken_profile_is_an_error_that_names_it(infrastructure, bundled_stor
 
 
 @given(st.binary(max_size=400), st.integers(0, 9))
-def test_no_bytes_make_the_check_fail_otherwise(content, version):
+def test_any_bytes_are_loaded_or_refused(content, version):
     with contextlib.suppress(StoryError):
         assert checked(bytes([version]) + content, "some.z5")

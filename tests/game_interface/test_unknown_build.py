@@ -1,4 +1,4 @@
-"""A story whose build nobody knows: the player is found by moving."""
+"""Test of a story of an unknown build, where the player object is found by moving."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.fixtures.stories import of_another_build
 
 
 @pytest.mark.slow
-def test_a_creature_that_moves_more_often_is_not_taken_for_the_player(bundled_story, tmp_path):
+def test_wandering_creature_is_not_taken_for_the_player(bundled_story, tmp_path):
     with (
         JerichoInterface(bundled_story) as known,
         JerichoInterface(of_another_build(bundled_story, tmp_path / "other.z5")) as other,

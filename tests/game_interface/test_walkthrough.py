@@ -1,4 +1,4 @@
-"""Whole stories from beginning to end."""
+"""Tests of whole stories from start to end."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from tests.fixtures.walkthrough import (
 )
 
 
-def test_zork_is_won_with_place_and_score_right_on_every_step(zork1):
+def test_zork_walkthrough_has_correct_locations_and_scores(zork1):
     from jericho import FrotzEnv
 
     direct = FrotzEnv(str(zork1), seed=ZORK1_SEED)
@@ -32,7 +32,7 @@ def test_zork_is_won_with_place_and_score_right_on_every_step(zork1):
 
 
 @pytest.mark.slow
-def test_every_name_of_a_place_is_the_one_that_the_game_prints(zork1):
+def test_location_names_are_printed_by_the_game(zork1):
     seen = set()
     with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
         for command in get_zork1_walkthrough():
@@ -48,7 +48,7 @@ def test_every_name_of_a_place_is_the_one_that_the_game_prints(zork1):
 
 
 @pytest.mark.slow
-def test_a_replay_is_the_same_every_time(zork1):
+def test_replay_is_deterministic(zork1):
     commands, runs = get_walkthrough_slice(0, 120), []
     for _ in range(2):
         with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
@@ -57,7 +57,7 @@ def test_a_replay_is_the_same_every_time(zork1):
 
 
 @pytest.mark.slow
-def test_the_bundled_story_is_won():
+def test_bundled_story_is_won():
     with JerichoInterface(bundled_story_path(), seed=BUNDLED_SEED) as game:
         steps = replay_walkthrough(game, get_bundled_walkthrough())
         assert steps[-1].score == game.get_max_score() == 100

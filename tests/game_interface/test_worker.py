@@ -1,4 +1,4 @@
-"""The interpreter's process: whatever happens to it, the parent lives."""
+"""Tests of the interpreter process and its failures."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ def worker(bundled_story):
 
 
 def _gone(pid: int) -> bool:
-    """Whether the process has ended; a zombie has."""
+    """Return whether the process has ended. A zombie has."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
     except FileNotFoundError:
@@ -41,7 +41,7 @@ def _wait_for(condition, limit_s: float = 20) -> bool:
     return condition()
 
 
-def test_the_same_seed_and_commands_give_the_same_text_and_state(worker):
+def test_same_seed_and_commands_give_the_same_state(worker):
     runs = []
     for _ in range(2):
         opening = worker.reset()
@@ -49,7 +49,7 @@ def test_the_same_seed_and_commands_give_the_same_text_and_state(worker):
     assert runs[0] == runs[1]
 
 
-def test_the_interpreter_process_gets_no_keys(worker, monkeypatch):
+def test_interpreter_process_gets_no_keys(worker, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-1")
     monkeypatch.setenv("ZORKGPT_MCP_TOKEN", "secret-2")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
@@ -59,7 +59,7 @@ def test_the_interpreter_process_gets_no_keys(worker, monkeypatch):
     assert b"secret" not in environment
 
 
-def test_a_word_that_the_interpreter_holds_back_belongs_to_its_own_response(worker):
+def test_buffered_word_belongs_to_its_own_response(worker):
     for command in (b"north", b"west", b"west", b"west"):
         here = worker.step(command)
     expected = worker.step(b"look").text
@@ -73,7 +73,7 @@ def test_a_word_that_the_interpreter_holds_back_belongs_to_its_own_response(work
     assert worker.step(b"look").text == expected
 
 
-def test_a_state_goes_from_one_process_to_another(worker, bundled_story):
+def test_state_moves_to_another_process(worker, bundled_story):
     worker.reset()
     state = worker.step(b"look").state
     expected = worker.step(b"north")
@@ -84,7 +84,7 @@ def test_a_state_goes_from_one_process_to_another(worker, bundled_story):
 
 
 @pytest.mark.parametrize("command", [rb"\w", rb"\x", rb"\help"])
-def test_a_command_that_hangs_the_interpreter_is_ended_by_the_time_limit(worker, command):
+def test_hanging_command_is_ended_by_the_time_limit(worker, command):
     worker.reset()
     worker.time_limit_s = 0.3
     with pytest.raises(WorkerFailure, match=r"gave no answer within 0\.3 s and was killed"):
@@ -93,7 +93,7 @@ def test_a_command_that_hangs_the_interpreter_is_ended_by_the_time_limit(worker,
 
 
 @pytest.mark.slow
-def test_a_story_that_hangs_is_ended_by_the_time_limit(inform, tmp_path):
+def test_hanging_story_is_ended_by_the_time_limit(inform, tmp_path):
     story = build(inform, tmp_path, bare_story(5), 5).read_bytes()
     worker = Worker(story, seed=1, time_limit_s=20)
     before = worker.reset()
@@ -107,7 +107,7 @@ def test_a_story_that_hangs_is_ended_by_the_time_limit(inform, tmp_path):
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
-def test_a_killed_interpreter_is_reported_with_the_signal(worker, how):
+def test_killed_interpreter_is_reported_with_the_signal(worker, how):
     worker.reset()
     os.kill(worker.pid, how)
     with pytest.raises(WorkerFailure, match=f"signal {int(how)}|can't be reached"):
@@ -115,7 +115,7 @@ def test_a_killed_interpreter_is_reported_with_the_signal(worker, how):
     assert worker.reset().text
 
 
-def test_a_kill_in_the_middle_of_a_command_does_not_block_the_parent(worker):
+def test_kill_during_a_command_does_not_block_the_parent(worker):
     worker.reset()
     killer = threading.Timer(0.3, os.kill, (worker.pid, signal.SIGKILL))
     killer.start()
@@ -123,7 +123,7 @@ def test_a_kill_in_the_middle_of_a_command_does_not_block_the_parent(worker):
         worker.step(rb"\w")  # would hang until the limit
 
 
-def test_a_stopped_interpreter_is_ended_by_the_time_limit(worker):
+def test_stopped_interpreter_is_ended_by_the_time_limit(worker):
     worker.reset()
     worker.time_limit_s = 0.3
     os.kill(worker.pid, signal.SIGSTOP)
@@ -136,14 +136,14 @@ def test_a_stopped_interpreter_is_ended_by_the_time_limit(worker):
     [b"", b"no story at all", b"\x05" + bytes(range(256)) * 40, b"\x03" * 3000],
     ids=["empty", "text", "noise of version 5", "noise of version 3"],
 )
-def test_a_file_that_ends_the_interpreter_does_not_end_the_parent(content):
+def test_file_that_crashes_the_interpreter_does_not_crash_the_parent(content):
     worker = Worker(content, seed=1, time_limit_s=2)
     with pytest.raises(WorkerFailure, match=r"died|gave no answer"):
         _play_on(worker)
     assert worker.pid is None
 
 
-def test_the_working_directory_and_the_story_file_do_not_matter(worker, tmp_path, monkeypatch):
+def test_working_directory_and_story_file_may_disappear(worker, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     opening = worker.reset()
     os.chdir("/")
@@ -151,7 +151,7 @@ def test_the_working_directory_and_the_story_file_do_not_matter(worker, tmp_path
 
 
 @pytest.mark.slow
-def test_what_the_interpreter_writes_does_not_reach_the_working_directory(worker, tmp_path, monkeypatch):
+def test_interpreter_writes_no_files_to_the_working_directory(worker, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     worker.reset()
     for command in (b"save", b"story.sav", b"script", b"story.log", rb"\s"):
@@ -163,7 +163,7 @@ def test_what_the_interpreter_writes_does_not_reach_the_working_directory(worker
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_is_left_of_a_killed_worker(worker):
+def test_killed_worker_leaves_nothing_behind(worker):
     worker.reset()
     pid, folder = worker.pid, worker._folder
     assert folder.is_dir()
@@ -174,7 +174,7 @@ def test_nothing_is_left_of_a_killed_worker(worker):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", [b"look", rb"\w"], ids=["idle", "hanging"])
-def test_the_interpreter_ends_when_its_parent_dies(bundled_story, command):
+def test_interpreter_ends_when_its_parent_dies(bundled_story, command):
     program = f"""
 import os, signal, sys, threading
 from pathlib import Path
@@ -194,6 +194,6 @@ signal.pause()
     assert _wait_for(lambda: not Path(folder).exists())
 
 
-def test_control_c_does_not_reach_the_interpreter(worker):
+def test_ctrl_c_does_not_reach_the_interpreter(worker):
     worker.reset()
     assert os.getpgid(worker.pid) != os.getpgid(0)

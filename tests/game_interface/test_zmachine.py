@@ -1,4 +1,4 @@
-"""The own view of a story's memory."""
+"""Tests of the view of a story's memory."""
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +12,7 @@ from tests.fixtures.walkthrough import ZORK1_SEED, get_zork1_walkthrough
 
 @pytest.fixture(scope="module")
 def zork(zork1):
-    """Jericho itself, and the view of what it has in memory."""
+    """Jericho, and the view of its memory."""
     from jericho import FrotzEnv
 
     env, machine = FrotzEnv(str(zork1), seed=ZORK1_SEED), ZMachine(zork1.read_bytes())
@@ -24,7 +24,7 @@ def _view(zork) -> View:
     return machine.view(env._get_ram().tobytes())
 
 
-def test_tree_and_attributes_are_jerichos_all_through_the_walkthrough(zork):
+def test_tree_and_attributes_match_jericho(zork):
     env, _ = zork
     env.reset()
     for command in [None, *get_zork1_walkthrough()]:
@@ -41,7 +41,7 @@ def test_tree_and_attributes_are_jerichos_all_through_the_walkthrough(zork):
             assert view.attributes(thing.num) == {index for index, is_set in enumerate(thing.attr) if is_set}
 
 
-def test_names_are_whole_where_jerichos_have_holes(zork):
+def test_names_are_complete_where_jericho_omits_letters(zork):
     env, _ = zork
     env.reset()
     view = _view(zork)
@@ -50,12 +50,12 @@ def test_names_are_whole_where_jerichos_have_holes(zork):
     assert view.name(193) == "Living Room"
 
 
-def test_every_word_of_the_dictionary_is_jerichos(zork):
+def test_dictionary_matches_jericho(zork):
     env, machine = zork
     assert [entry.text for entry in machine.dictionary] == [word.word for word in env.get_dictionary()]
 
 
-def test_properties_are_jerichos(zork):
+def test_properties_match_jericho(zork):
     env, _ = zork
     env.reset()
     view = _view(zork)
@@ -64,7 +64,7 @@ def test_properties_are_jerichos(zork):
             assert list(view.properties(thing.num)) == [number for number in thing.properties if number]
 
 
-def test_a_move_and_its_attributes_show_up_between_two_views(zork):
+def test_changes_between_two_views(zork):
     env, _ = zork
     env.reset()
     before = _view(zork)
@@ -76,7 +76,7 @@ def test_a_move_and_its_attributes_show_up_between_two_views(zork):
     assert (161, 160, 4) in changes(before, _view(zork)).moved
 
 
-def test_the_fingerprint_leaves_out_the_order_of_things(zork):
+def test_fingerprint_ignores_the_order_of_things(zork):
     env, machine = zork
     env.reset()
     memory = env._get_ram().tobytes()
@@ -89,7 +89,7 @@ def test_the_fingerprint_leaves_out_the_order_of_things(zork):
     assert moved.fingerprint() != view.fingerprint()
 
 
-def test_what_is_not_an_object_reads_as_nothing(zork):
+def test_invalid_object_reads_as_nothing(zork):
     view = _view(zork)
     for number in (0, -1, 251, 70_000):
         assert not view.exists(number)
@@ -116,7 +116,7 @@ def test_damaged_memory_never_hangs_or_raises(data, bundled_story):
     assert len(view.fingerprint()) == 16
 
 
-def test_a_circle_in_the_tree_ends(bundled_story):
+def test_circular_tree_ends(bundled_story):
     machine = ZMachine(bundled_story.read_bytes())
     memory = bytearray(machine.story[: machine.header.static])
     for number, other in ((1, 2), (2, 1)):
@@ -128,10 +128,10 @@ def test_a_circle_in_the_tree_ends(bundled_story):
 
 
 @pytest.mark.parametrize("version", [3, 5])
-def test_tables_that_run_out_of_the_file_or_lack_their_data_are_unknown(version, inform, tmp_path):
+def test_truncated_tables_are_unknown(version, inform, tmp_path):
     story = build(inform, tmp_path, bare_story(version), version).read_bytes()
     cut_off, bare, end = bytearray(story), bytearray(story), len(story)
-    # The grammar of one verb, of whose first line the file has the first token only; the dictionary begins there.
+    # The grammar of one verb. The file contains only the first token of its first line, where the dictionary starts.
     cut_off[14:16], cut_off[8:10] = (end - 6).to_bytes(2, "big"), (end - 1).to_bytes(2, "big")
     cut_off[-6:] = (end - 4).to_bytes(2, "big") + b"\x09\x00\x00\x01"
     start = ZMachine(story).header.dictionary
@@ -142,7 +142,7 @@ def test_tables_that_run_out_of_the_file_or_lack_their_data_are_unknown(version,
 
 
 @pytest.mark.parametrize("version", [3, 4, 5, 7, 8])
-def test_every_version_has_its_names_and_words(version, inform, tmp_path):
+def test_every_version_has_names_and_words(version, inform, tmp_path):
     machine = ZMachine(build(inform, tmp_path, bare_story(version), version).read_bytes())
     view = machine.view(machine.story[: machine.header.static])
     names = [view.name(number) for number in range(1, machine.object_count + 1)]
@@ -150,7 +150,7 @@ def test_every_version_has_its_names_and_words(version, inform, tmp_path):
     assert [entry.text for entry in machine.dictionary] == ["hang", "look", "north", "south", "take"]
 
 
-def test_own_alphabets_and_characters_beyond_ascii_are_read(inform, tmp_path):
+def test_custom_alphabets_and_unicode_are_read(inform, tmp_path):
     source = """
 Zcharacter "abcdefghijklmnopqrstuvwxyz" "ABCDEFGHIJKLMNOPQRSTUVWXYZ" "0123456789!$&*():;.,<>-";
 Zcharacter table + '@{41a}';
@@ -159,7 +159,7 @@ Object ship "@oeuvre @{41a} [x]";
 [ Main; print (name) cafe, (name) ship; ];
 """
     story = build(inform, tmp_path, source, 5).read_bytes()
-    # A surrogate is no character, and could not be saved.
+    # A surrogate is not a character and could not be saved.
     for code, shown in ((0x41A, "\N{CYRILLIC CAPITAL LETTER KA}"), (0xD801, "\N{REPLACEMENT CHARACTER}")):
         machine = ZMachine(story.replace(b"\x04\x1a", code.to_bytes(2, "big")))
         view = machine.view(machine.story[: machine.header.static])

@@ -1,4 +1,4 @@
-"""The knowledge base as a file: our lines in their sections, everything else byte for byte where it was."""
+"""Tests of the file of the knowledge base: lines in sections, and other text unchanged."""
 
 import pytest
 from hypothesis import given
@@ -45,12 +45,12 @@ files = st.lists(pieces, max_size=12).map(lambda parts: "".join(parts).encode("u
 
 
 @given(st.one_of(files, st.binary(max_size=200)))
-def test_any_file_comes_back_byte_for_byte(data):
+def test_any_file_is_rendered_unchanged(data):
     assert render(parse(data)) == data
 
 
 @given(files, st.lists(lines(), min_size=1, max_size=6))
-def test_a_new_line_is_found_in_its_section_and_takes_nothing_away(data, new):
+def test_new_line_is_read_back_and_removes_nothing(data, new):
     document = parse(data)
     for line in new:
         document = document.added(line)
@@ -68,7 +68,7 @@ def _kept(data: bytes) -> list[bytes]:
     return [row for row in data.split(b"\n") if not row.startswith(b"<!-- processed: ")]
 
 
-def test_a_new_file_has_all_sections_in_order():
+def test_new_file_has_all_sections_in_order():
     document = (
         KnowledgeDocument()
         .added(a_line("It bites.", KnowledgeSection.DANGERS))
@@ -107,13 +107,13 @@ def test_a_new_file_has_all_sections_in_order():
     )
 
 
-def test_what_a_person_wrote_is_understood_where_it_is_a_list_of_ours():
+def test_lines_by_a_person_are_read_from_our_sections():
     document = parse(HAND.encode())
     assert [line.text for line in document.lines] == ["It bites."]
     assert document.by_hand == ((KnowledgeSection.SYNTAX, "take all works in most rooms"),)
 
 
-def test_lines_go_into_a_persons_file_without_moving_anything():
+def test_lines_are_added_to_a_persons_file_in_place():
     document = parse(HAND.encode())
     document = document.added(a_line("Doors creak.", KnowledgeSection.SYNTAX)).added(
         a_line("It is wet.", KnowledgeSection.ENVIRONMENT)
@@ -134,7 +134,7 @@ def test_lines_go_into_a_persons_file_without_moving_anything():
     assert all(row in rows for row in HAND.splitlines())
 
 
-def test_a_changed_line_stays_in_its_place_with_its_line_end():
+def test_changed_line_keeps_its_place_and_line_ending():
     data = b"## LESSONS LEARNED\r\n- a *(Ep1, T1)*\r\n- b *(Ep1, T2)*\r\nend"
     document = parse(data)
     changed = document.changed(document.lines[0], document.lines[0].with_evidence(confirmed=1))
@@ -142,12 +142,12 @@ def test_a_changed_line_stays_in_its_place_with_its_line_end():
 
 
 @pytest.mark.parametrize("data", [b"", b" \n\n", b"\x00\x00\x00", b"\xff\xfe\x00garbage\x80"])
-def test_damaged(data):
+def test_damaged_content(data):
     assert is_damaged(data)
 
 
 @pytest.mark.parametrize("data", [b"My notes.", HAND.encode(), HAND.encode() + b"\xff"])
-def test_not_damaged(data):
+def test_undamaged_content(data):
     assert not is_damaged(data)
 
 

@@ -1,4 +1,4 @@
-"""A line of knowledge in the file: what is written is read back, and nothing in it is structure."""
+"""Tests of one line of knowledge in the file."""
 
 from dataclasses import replace
 
@@ -12,14 +12,14 @@ LINE = KnowledgeLine(KnowledgeSection.DANGERS, "The dark bites.", 2, 14, 20, con
 
 
 @given(lines())
-def test_what_is_written_is_read_back(line):
+def test_line_is_read_back(line):
     row = render_line(line)
     assert parse_line(row, line.section) == line
     assert len(row.splitlines()) == 1
 
 
 @given(lines())
-def test_no_text_ends_its_line_or_becomes_a_tag(line):
+def test_text_never_becomes_structure(line):
     row = render_line(line)
     assert row.startswith("- ")
     assert section_of(row) is None
@@ -27,7 +27,7 @@ def test_no_text_ends_its_line_or_becomes_a_tag(line):
     assert row.count("<") == row.count("\\<")
 
 
-def test_a_line_reads_as_people_would_write_it():
+def test_line_format():
     assert render_line(LINE) == "- The dark bites. *(Ep2, T14-T20; confirmed 3, contradicted 0)*"
     struck = replace(LINE, struck=True, contradicted=4, reason="It was light.")
     assert render_line(struck) == (
@@ -53,7 +53,7 @@ def test_reading_is_forgiving(row, expected):
     assert parse_line(row, KnowledgeSection.DANGERS) == expected
 
 
-def test_what_a_later_version_wrote_is_kept():
+def test_fields_of_a_newer_version_are_kept():
     line = parse_line('- It bites. *(Ep1, T2; shown "a; b"; confirmed 1, contradicted 0)*', KnowledgeSection.DANGERS)
     assert render_line(line) == '- It bites. *(Ep1, T2; confirmed 1, contradicted 0; shown "a; b")*'
 
@@ -61,7 +61,7 @@ def test_what_a_later_version_wrote_is_kept():
 NEW = replace(LINE, confirmed=0)
 
 
-def test_what_was_contradicted_and_never_confirmed_is_struck_and_comes_back_with_evidence():
+def test_contradicted_line_is_struck_and_restored_by_evidence():
     struck = NEW.with_evidence(contradicted=1, reason="It did not.")
     assert (struck.struck, struck.reason) == (True, "It did not.")
     assert struck.with_evidence(contradicted=1, reason="Again.").reason == "It did not."
@@ -69,16 +69,16 @@ def test_what_was_contradicted_and_never_confirmed_is_struck_and_comes_back_with
     assert (back.struck, back.reason, back.confirmed, back.contradicted) == (False, "", 1, 1)
 
 
-def test_what_held_at_least_once_is_never_struck_by_counting():
+def test_confirmed_line_is_never_struck_by_counting():
     assert LINE.with_evidence(contradicted=99, reason="It did not.").struck is False
 
 
-def test_what_a_person_struck_stays_struck():
+def test_line_struck_by_a_person_stays_struck():
     assert replace(LINE, struck=True).with_evidence(confirmed=1).struck is True
     assert replace(NEW, struck=True, contradicted=5).with_evidence(confirmed=1).struck is True
 
 
-def test_what_a_person_took_back_stays_believed():
+def test_line_restored_by_a_person_stays_restored():
     struck = NEW.with_evidence(contradicted=1, reason="It did not.")
     taken_back = parse_line(render_line(struck).replace("~~", ""), KnowledgeSection.DANGERS)
     assert taken_back.struck is False

@@ -1,4 +1,4 @@
-"""The knowledge of several episodes that began with the same document."""
+"""Tests of merging the knowledge of episodes that started with the same document."""
 
 from zorkgpt.knowledge.document import KnowledgeDocument, ProcessedTurns, parse, render
 from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
@@ -22,7 +22,7 @@ def told(document: KnowledgeDocument) -> list[tuple[str, int, int, bool]]:
     return [(line.text, line.confirmed, line.contradicted, line.struck) for line in document.lines]
 
 
-def test_what_two_episodes_have_learned_is_confirmed_by_and_nothing_is_counted_twice():
+def test_line_of_two_episodes_is_confirmed_once():
     base = holding(a_line("The bell calls the ferry.", confirmed=4))
     one = holding(a_line("The bell calls the ferry.", confirmed=5), a_line("The key opens the cellar.", 2))
     other = holding(a_line("The bell calls the ferry.", confirmed=6), a_line("The key opens the cellar.", 3))
@@ -30,7 +30,7 @@ def test_what_two_episodes_have_learned_is_confirmed_by_and_nothing_is_counted_t
     assert told(merged) == [("The bell calls the ferry.", 7, 0, False), ("The key opens the cellar.", 1, 0, False)]
 
 
-def test_a_line_that_one_episode_has_struck_stays_where_another_has_confirmed_it():
+def test_line_struck_in_one_episode_and_confirmed_in_another_stays():
     base = holding(a_line("The troll sleeps."))
     struck = holding(a_line("The troll sleeps.", contradicted=1, struck=True, reason="It woke up"))
     confirmed = holding(a_line("The troll sleeps.", confirmed=1))
@@ -39,7 +39,7 @@ def test_a_line_that_one_episode_has_struck_stays_where_another_has_confirmed_it
     assert (line.struck, line.reason) == (True, "It woke up")
 
 
-def test_it_is_known_which_episodes_were_learned_from():
+def test_processed_episodes_are_merged():
     found = [
         (number, holding(a_line("The key opens the cellar.", number)).with_processed(number, ProcessedTurns(9, 9)))
         for number in (2, 3)

@@ -1,4 +1,4 @@
-"""Which lines are put before the player."""
+"""Tests of which lines the player sees."""
 
 import pytest
 from hypothesis import given
@@ -25,7 +25,7 @@ def shown(document: KnowledgeDocument, budget: int = 300, *, opening: bool = Fal
     return [one.text for one in relevant_lines(document, surroundings_of(NOW, opening=opening), budget)]
 
 
-def test_what_names_something_near_comes_before_what_is_general_and_dangers_first():
+def test_lines_about_near_things_and_dangers_come_first():
     document = a_document(
         a_line("Look into things.", KnowledgeSection.STRATEGIES),
         a_line("The brass lamp burns out.", KnowledgeSection.LESSONS),
@@ -34,14 +34,14 @@ def test_what_names_something_near_comes_before_what_is_general_and_dangers_firs
     assert shown(document) == ["The old stove burns.", "The brass lamp burns out.", "Look into things."]
 
 
-def test_dangers_and_puzzles_of_elsewhere_are_left_out():
+def test_dangers_and_puzzles_elsewhere_are_omitted():
     document = a_document(
         a_line("The troll kills.", KnowledgeSection.DANGERS), a_line("The kitchen is safe.", KnowledgeSection.DANGERS)
     )
     assert shown(document) == ["The kitchen is safe."]
 
 
-def test_before_the_first_turn_the_best_ways_to_begin_come_before_all_but_what_names_more():
+def test_opening_advice_comes_first_before_the_first_turn():
     held, near, tried = (
         a_line("Go about it in daylight.", KnowledgeSection.META_STRATEGIES, confirmed=3),
         a_line("Leave the kitchen first.", KnowledgeSection.STRATEGIES),
@@ -56,7 +56,7 @@ def test_before_the_first_turn_the_best_ways_to_begin_come_before_all_but_what_n
     assert shown(document) == [line.text for line in later]
 
 
-def test_a_thing_may_be_named_by_what_it_is():
+def test_thing_is_matched_by_its_noun():
     stoves = a_line("A stove takes coal.", KnowledgeSection.PUZZLES)
     brass = a_line("Anything of brass can be sold.", KnowledgeSection.DISCOVERIES)
     full = a_line("The brass lamp burns out.", KnowledgeSection.LESSONS)
@@ -64,7 +64,7 @@ def test_a_thing_may_be_named_by_what_it_is():
     assert shown(a_document(brass, general, stoves, full)) == [full.text, stoves.text, general.text]
 
 
-def test_what_is_struck_is_never_shown():
+def test_struck_line_is_not_shown():
     document = a_document(a_line("The brass lamp explodes.", struck=True), a_line("Nothing.", struck=True, confirmed=9))
     assert shown(document) == []
 
@@ -74,14 +74,14 @@ def test_contradicted_line_is_shown_with_its_evidence():
     assert shown(document) == ["The brass lamp flickers. (later: confirmed 2, contradicted 1)"]
 
 
-def test_what_a_person_wrote_is_shown_and_what_they_struck_is_not():
+def test_persons_line_is_shown_unless_struck():
     document = parse(b"## LESSONS LEARNED\n- Mind the lamp.\n- ~~Forget the lamp.~~\n")
     assert shown(document) == ["Mind the lamp."]
 
 
 @pytest.mark.slow
 @given(st.lists(lines(), max_size=12), st.integers(0, 200))
-def test_the_budget_is_kept_and_no_line_is_cut(kept, budget):
+def test_budget_is_kept_without_truncating_lines(kept, budget):
     document = a_document(*kept)
     told = shown(document, budget)
     assert sum(estimated_tokens(f'- "{text}"\n') for text in told) <= budget

@@ -1,4 +1,4 @@
-"""What turns teach by rules alone, and what they say of lines that are there."""
+"""Tests of what rules learn from turns, and what turns say about existing lines."""
 
 from dataclasses import replace
 
@@ -23,20 +23,20 @@ def new(*turns, **fields) -> list[tuple[str, str]]:
     return [(lesson.section, lesson.text) for lesson in learned(*turns, **fields).new]
 
 
-# What is taught
+# New lines
 
 
-def test_what_happened_at_one_place_is_left_to_the_memories():
+def test_events_at_one_place_are_left_to_memories():
     assert new(a_turn(3, "go in", "It bites.", died=True), a_turn(4, "take lamp", "Taken.", score=5)) == []
 
 
-def test_a_command_that_never_reaches_the_game_is_syntax():
+def test_refused_command_teaches_syntax():
     assert new(a_turn(1, "save", "Saving is not for players.", refused="no")) == [
         ("syntax", "“save” is not accepted: Saving is not for players.")
     ]
 
 
-def test_the_form_of_commands_that_worked_with_different_things_is_syntax():
+def test_command_form_that_worked_teaches_syntax():
     attempts = [
         a_turn(1, "put silver bell in brass lamp", carried=[LAMP], visible=[BELL]),
         a_turn(2, "put lamp in bell", carried=[LAMP], visible=[BELL]),
@@ -52,24 +52,24 @@ def test_the_form_of_commands_that_worked_with_different_things_is_syntax():
     assert (new(*attempts, known=known), learned(*attempts, known=known).confirmed) == ([], [1])
 
 
-def test_what_the_parser_refuses_is_no_knowledge():
+def test_parser_refusal_teaches_nothing():
     attempts = [
         a_turn(at, f"push {what}", "That does nothing.", effective=False) for at, what in enumerate(("a", "b", "c"))
     ]
     assert new(*attempts) == []
 
 
-def test_of_forms_only_a_handful_is_kept():
+def test_number_of_command_forms_is_limited():
     verbs = [f"verb{number}" for number in range(12)]
     attempts = [a_turn(1, f"{verb} {what}", carried=[LAMP, BELL]) for verb in verbs for what in ("lamp", "bell")]
     assert len(new(*attempts)) == 8
 
 
-# What turns say of a line
+# Verdicts on existing lines
 
 
-def said_of(text: str, *turns) -> str:
-    """What the turns of a second episode say of a line of the first one."""
+def verdict_on(text: str, *turns) -> str:
+    """Return what the turns of a second episode say about a line of the first."""
     answer = learned(*turns, known=(a_line(text),))
     return "confirmed" if answer.confirmed else "contradicted" if answer.contradicted else "open"
 
@@ -85,18 +85,18 @@ def said_of(text: str, *turns) -> str:
         ("Lamps burn out.", a_turn(7, "go in"), "open"),
     ],
 )
-def test_what_a_turn_says_of_a_line(text, turn, outcome):
-    assert said_of(text, turn) == outcome
+def test_verdict_of_a_turn_on_a_line(text, turn, outcome):
+    assert verdict_on(text, turn) == outcome
 
 
-def test_a_refusal_outweighs_an_acceptance_in_the_same_turns():
-    assert said_of("“save” is not accepted: No.", a_turn(7, "save"), a_turn(8, "save", refused="no")) == "confirmed"
+def test_refusal_outweighs_an_acceptance():
+    assert verdict_on("“save” is not accepted: No.", a_turn(7, "save"), a_turn(8, "save", refused="no")) == "confirmed"
 
 
-# Of a whole episode
+# Whole episodes
 
 
-def test_an_episode_that_beat_the_others_teaches_the_order_of_its_points():
+def test_best_episode_teaches_the_order_of_its_points():
     story = EpisodeReview(
         3,
         "turn limit",
@@ -113,13 +113,13 @@ def test_an_episode_that_beat_the_others_teaches_the_order_of_its_points():
     assert RuleKnowledgeSynthesizer().wisdom(replace(story, known=(slower,))).new == [insight]
 
 
-def test_the_last_turns_of_an_episode_teach_what_turns_teach():
+def test_last_turns_of_an_episode_teach_like_others():
     turns = (a_turn(1, "save", "No saving.", refused="no"), a_turn(2, "undo", "No undoing.", refused="no"))
     answer = RuleKnowledgeSynthesizer().wisdom(EpisodeReview(1, "death", turns, learned_until=1))
     assert [(lesson.section, lesson.turns) for lesson in answer.new] == [("syntax", [2])]
 
 
-def test_an_order_that_is_too_long_for_a_line_says_how_much_is_missing():
+def test_long_order_says_how_much_is_missing():
     turns = tuple(a_turn(at, f"take thing number {at}", score_before=at - 1, score=at) for at in range(1, 31))
     [insight] = RuleKnowledgeSynthesizer().wisdom(EpisodeReview(1, "turn limit", turns, learned_until=30)).new
     assert len(insight.text) <= 400

@@ -1,4 +1,4 @@
-"""The knowledge base on disk: several writers, people at it, damage and disks that are full."""
+"""Tests of the knowledge base on disk: concurrent writers, edits, damage and full disks."""
 
 import subprocess
 import sys
@@ -26,7 +26,7 @@ for number in range(int(sys.argv[3])):
 
 
 class FullDisk(Disk):
-    """Takes nothing more."""
+    """A disk without space."""
 
     def write(self, descriptor: int, data: object) -> int:
         raise OSError(28, "No space left on device")
@@ -45,13 +45,13 @@ def test_several_processes_lose_no_line(tmp_path):
     assert sorted(texts(KnowledgeStore(path))) == sorted(f"{name} {number}" for name in names for number in range(15))
 
 
-def test_another_store_sees_a_line_at_once(tmp_path):
+def test_other_store_sees_a_line_at_once(tmp_path):
     one, other = KnowledgeStore(tmp_path / "k.md"), KnowledgeStore(tmp_path / "k.md")
     one.apply(lambda document: document.added(a_line("It bites.")))
     assert texts(other) == ["It bites."]
 
 
-def test_what_a_person_writes_meanwhile_is_kept(tmp_path):
+def test_concurrent_edit_by_a_person_is_kept(tmp_path):
     path = tmp_path / "k.md"
     store = KnowledgeStore(path)
     store.apply(lambda document: document.added(a_line("It bites.")))
@@ -67,7 +67,7 @@ def test_what_a_person_writes_meanwhile_is_kept(tmp_path):
 
 
 @pytest.mark.parametrize("damage", [b"", b"\n\n", b"\x00" * 40, None])
-def test_a_damaged_or_missing_file_is_recovered_and_said_so(tmp_path, damage, caplog):
+def test_damaged_or_missing_file_is_restored(tmp_path, damage, caplog):
     path = tmp_path / "k.md"
     store = KnowledgeStore(path)
     for text in ("First.", "Second."):
@@ -82,7 +82,7 @@ def test_a_damaged_or_missing_file_is_recovered_and_said_so(tmp_path, damage, ca
     assert bool(list(tmp_path.glob("*.damaged-*"))) == bool(damage)
 
 
-def test_a_running_store_puts_back_all_that_it_has_seen(tmp_path):
+def test_open_store_restores_everything_it_has_read(tmp_path):
     path = tmp_path / "k.md"
     store = KnowledgeStore(path)
     for text in ("First.", "Second."):
@@ -93,7 +93,7 @@ def test_a_running_store_puts_back_all_that_it_has_seen(tmp_path):
     assert texts(KnowledgeStore(path)) == ["First.", "Second.", "Third."]
 
 
-def test_a_full_disk_leaves_file_and_document_as_they_were(tmp_path):
+def test_full_disk_leaves_file_and_document_unchanged(tmp_path):
     path = tmp_path / "k.md"
     KnowledgeStore(path).apply(lambda document: document.added(a_line("First.")))
     before = path.read_bytes()
@@ -103,7 +103,7 @@ def test_a_full_disk_leaves_file_and_document_as_they_were(tmp_path):
     assert (path.read_bytes(), texts(store)) == (before, ["First."])
 
 
-def test_nothing_to_change_writes_nothing(tmp_path):
+def test_revision_without_changes_writes_nothing(tmp_path):
     store = KnowledgeStore(tmp_path / "k.md")
     assert store.apply(lambda document: document) is False
     assert not (tmp_path / "k.md").exists()

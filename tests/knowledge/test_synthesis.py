@@ -1,4 +1,4 @@
-"""How a model's answer becomes lessons: a contradiction counts where a turn shows it and ground truth allows it."""
+"""Tests of turning a model's answer into lessons, checked against the facts of turns."""
 
 from collections import Counter
 from dataclasses import replace
@@ -12,7 +12,7 @@ from zorkgpt.knowledge.synthesis import EpisodeReview, LessonsAnswer, TurnReview
 
 
 def judged(line: KnowledgeLine, named: list[int], *turns, origin=(), earlier=()) -> tuple[list[str], dict[str, int]]:
-    """The reasons for which the line is contradicted, and what was counted."""
+    """Return the reasons why the line is contradicted, and the counts."""
     counts = Counter()
     turns = tuple(replace(turn, episode=2) for turn in turns)
     asked = TurnReview(2, turns, (line,), earlier, turns_of=lambda episode: origin if episode == 1 else ())
@@ -29,11 +29,11 @@ NO_TURN = ([], {"contradictions without a turn": 1})
 
 
 @pytest.mark.parametrize(("named", "expected"), [([], NO_TURN), ([99], NO_TURN), ([99, 7], ACCEPTED)])
-def test_a_contradiction_names_a_turn_that_was_asked_about(named, expected):
+def test_contradiction_must_name_a_turn_of_the_question(named, expected):
     assert judged(a_line("Lamps burn for ever."), named, a_turn(7, "wait")) == expected
 
 
-def test_so_it_is_of_a_whole_episode():
+def test_contradiction_by_a_whole_episode():
     counts = Counter()
     story = EpisodeReview(2, "death", (a_turn(1),), (a_line("Lamps burn for ever."),))
     answer = LessonsAnswer.model_validate({"contradicted": [{"number": 1, "reason": "It went out."}]})
@@ -48,7 +48,7 @@ def test_so_it_is_of_a_whole_episode():
         (a_turn(7, "save", refused="no"), REFUSED),
     ],
 )
-def test_a_line_in_a_fixed_form_is_contradicted_by_its_own_action_only(turn, expected):
+def test_line_in_a_fixed_form_is_contradicted_by_its_own_action_only(turn, expected):
     assert judged(a_line("“save” is not accepted: No."), [7], turn) == expected
 
 
@@ -63,19 +63,19 @@ def test_a_line_in_a_fixed_form_is_contradicted_by_its_own_action_only(turn, exp
         (KnowledgeSection.PUZZLES, {"score": 5}, {"action": "wave lamp", "score": 5}, ACCEPTED),
     ],
 )
-def test_a_models_own_line_is_not_contradicted_by_a_turn_that_plainly_bears_it_out(section, origin, turn, expected):
+def test_turn_that_confirms_a_line_cannot_contradict_it(section, origin, turn, expected):
     line = a_line("Rubbing the lamp helps.", section)
     origin = (a_turn(1, **{"action": "rub lamp"} | origin),)
     assert judged(line, [7], a_turn(7, **{"action": "rub lamp"} | turn), origin=origin) == expected
 
 
-def test_a_models_own_solution_is_not_contradicted_by_a_second_try_in_the_same_episode():
+def test_second_try_in_the_same_episode_does_not_contradict_a_solution():
     line = a_line("Rubbing the lamp gives points.", KnowledgeSection.PUZZLES)
     origin = (a_turn(1, "rub lamp", score=5),)
     first, second = a_turn(6, "rub lamp", score=5), a_turn(7, "rub lamp")
     assert judged(line, [7], second, origin=origin, earlier=(first,)) == REFUSED
 
 
-def test_where_nothing_can_be_checked_the_models_judgment_stands():
+def test_models_verdict_stands_if_nothing_can_be_checked():
     line = a_line("Rubbing the lamp helps.", KnowledgeSection.PUZZLES, last_turn=4)
     assert judged(line, [7], a_turn(7, "rub lamp", score=5), origin=(a_turn(1, "rub lamp", score=5),)) == ACCEPTED

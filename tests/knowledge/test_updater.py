@@ -1,4 +1,4 @@
-"""What becomes of a line over episodes, by rules, in a real file."""
+"""Tests of a line over several episodes, with rules and a real file."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ ACCEPTED = a_turn(0, "xyzzy", "A hollow voice speaks.")
 
 
 def over(tmp_path, *episodes: TurnRecord) -> KnowledgeLine:
-    """The line about the command, after these episodes of one turn."""
+    """Return the line about the command after these episodes of one turn."""
     updater = KnowledgeUpdater(KnowledgeStore(tmp_path / "knowledgebase.md"), RuleKnowledgeSynthesizer())
     for number, turn in enumerate(episodes, 1):
         updater.learn([replace(played, episode=number) for played in an_episode(turn)])
@@ -23,17 +23,17 @@ def over(tmp_path, *episodes: TurnRecord) -> KnowledgeLine:
     return line
 
 
-def test_a_contradicted_line_is_struck_with_the_turn_that_shows_it(tmp_path):
+def test_contradicted_line_is_struck_with_its_turn(tmp_path):
     line = over(tmp_path, REJECTED, ACCEPTED)
     assert (line.confirmed, line.contradicted, line.struck) == (0, 1, True)
     assert line.reason == "Ep2, T1: “xyzzy” gave: A hollow voice speaks."
 
 
-def test_a_line_that_was_ever_confirmed_is_never_struck(tmp_path):
+def test_confirmed_line_is_not_struck(tmp_path):
     line = over(tmp_path, REJECTED, REJECTED, *[ACCEPTED] * 5)
     assert (line.confirmed, line.contradicted, line.struck) == (1, 5, False)
 
 
-def test_a_struck_line_that_is_confirmed_is_restored(tmp_path):
+def test_struck_line_is_restored_when_confirmed(tmp_path):
     line = over(tmp_path, REJECTED, ACCEPTED, REJECTED)
     assert (line.confirmed, line.contradicted, line.struck, line.reason) == (1, 1, False, "")

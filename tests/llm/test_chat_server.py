@@ -1,4 +1,4 @@
-"""The server on localhost is one that the SDK takes for real."""
+"""Tests of the chat server of the tests, with the OpenAI SDK."""
 
 import openai
 import pytest
@@ -10,7 +10,7 @@ def sdk(server: ChatServer, key: str = "k") -> openai.OpenAI:
     return openai.OpenAI(base_url=server.url, api_key=key, max_retries=0)
 
 
-def test_an_answer_can_be_streamed():
+def test_answer_can_be_streamed():
     with ChatServer(Answer("one\ntwo\nthree")) as server:
         chat = sdk(server).chat.completions
         chunks = list(chat.create(model=server.model, messages=[{"role": "user", "content": "Go"}], stream=True))
@@ -18,7 +18,7 @@ def test_an_answer_can_be_streamed():
     assert [chunk.choices[0].finish_reason for chunk in chunks] == [None, None, None, "stop"]
 
 
-def test_replies_come_in_order_and_the_last_stays():
+def test_replies_come_in_order_and_the_last_repeats():
     with ChatServer("one", lambda request: request.prompt.upper()) as server:
         chat = sdk(server).chat.completions
         said = [
@@ -29,7 +29,7 @@ def test_replies_come_in_order_and_the_last_stays():
     assert [request.prompt for request in server.requests] == ["a", "b", "c"]
 
 
-def test_models_are_listed_to_who_has_the_key():
+def test_models_are_listed_with_the_key_only():
     with ChatServer("x", models=["b", "a"], key="right") as server:
         assert [model.id for model in sdk(server, "right").models.list()] == ["b", "a"]
         with pytest.raises(openai.AuthenticationError):

@@ -1,4 +1,4 @@
-"""Asking a model: what goes over the wire, and what comes back."""
+"""Tests of requests to a model and its answers."""
 
 import pytest
 from pydantic import BaseModel
@@ -24,7 +24,7 @@ def client_of(server: ChatServer, *, sampling: dict | None = None, **settings) -
     return LLMClient(LLMSettings.single(role, base_url=server.url, **settings))
 
 
-def test_unset_sampling_is_left_out_of_the_request():
+def test_unset_sampling_is_omitted_from_the_request():
     with ChatServer("hello") as server:
         client_of(server).complete(QUESTION, role="agent")
     assert server.requests[0].body == {
@@ -33,7 +33,7 @@ def test_unset_sampling_is_left_out_of_the_request():
     }
 
 
-def test_each_role_asks_its_own_model_at_its_own_address_with_its_own_sampling():
+def test_each_role_uses_its_own_model_address_and_sampling():
     with ChatServer("from a", models=["a"]) as one, ChatServer("from b", models=["b"]) as other:
         roles = {
             "agent": RoleSettings("a", temperature=0.0, top_p=0.9, top_k=40, min_p=0.05, max_tokens=300),
@@ -46,13 +46,13 @@ def test_each_role_asks_its_own_model_at_its_own_address_with_its_own_sampling()
     assert sent == {"model": "a", "temperature": 0.0, "top_p": 0.9, "top_k": 40, "min_p": 0.05, "max_tokens": 300}
 
 
-def test_a_role_without_a_model_is_named():
+def test_role_without_a_model_is_an_error():
     client = LLMClient(LLMSettings(roles={"agent": RoleSettings("a")}))
     with pytest.raises(ConfigurationError, match=r"role 'critic' \(configured: agent\)"):
         client.complete(QUESTION, role="critic")
 
 
-def test_a_typed_answer_is_asked_for_by_schema():
+def test_typed_answer_is_requested_by_schema():
     with ChatServer('{"score": 0.5, "reasons": ["why"], "note": null}') as server:
         completion = client_of(server).complete(QUESTION, role="critic", response_model=Verdict)
     asked = server.requests[0].body["response_format"]["json_schema"]
@@ -62,7 +62,7 @@ def test_a_typed_answer_is_asked_for_by_schema():
     assert server.requests[0].prompt.endswith(f"What now?\n\n{BARE_OBJECT}")
 
 
-def test_a_server_without_schemas_is_asked_by_instruction_and_that_is_remembered():
+def test_server_without_schemas_gets_instructions():
     with ChatServer('Here:\n```json\n{"score": 1}\n```', json_schema=False) as server:
         client = client_of(server)
         answers = [client.complete(QUESTION, role="critic", response_model=Verdict).parsed for _ in range(3)]
@@ -78,7 +78,7 @@ def test_a_server_without_schemas_is_asked_by_instruction_and_that_is_remembered
         ("max_tokens", {"temperature": 0.3, "top_k": 40, "max_completion_tokens": 50}),
     ],
 )
-def test_a_parameter_that_the_server_refuses_is_left_out_from_then_on(refused, left):
+def test_refused_parameter_is_omitted_from_then_on(refused, left):
     def reply(request):
         message = f"Unsupported parameter: '{refused}'"
         if refused == "max_tokens":
@@ -95,7 +95,7 @@ def test_a_parameter_that_the_server_refuses_is_left_out_from_then_on(refused, l
     assert sent == [{"temperature": 0.3, "top_k": 40, "max_tokens": 50}, left, left]
 
 
-def test_a_model_without_a_system_role_is_told_the_same_by_the_user():
+def test_system_prompt_is_sent_as_user_if_refused():
     def reply(request):
         roles = [message["role"] for message in request.body["messages"]]
         return Status(400, "System role not supported") if "system" in roles else "ok"
@@ -105,7 +105,7 @@ def test_a_model_without_a_system_role_is_told_the_same_by_the_user():
     assert server.requests[1].body["messages"] == [{"role": "user", "content": "You play.\n\nWhat now?"}]
 
 
-def test_a_request_refused_for_another_reason_changes_nothing_for_the_next():
+def test_other_refusal_does_not_change_the_next_request():
     with ChatServer(Status(400, "too long"), Status(400, "too long"), '{"score": 1}') as server:
         client = client_of(server)
         with pytest.raises(Exception, match="too long"):
@@ -122,20 +122,20 @@ def test_a_request_refused_for_another_reason_changes_nothing_for_the_next():
         Answer("ACTION: wait", reasoning_content="It is dark."),
     ],
 )
-def test_reasoning_is_told_from_the_answer(answer):
+def test_reasoning_is_separated_from_the_answer(answer):
     with ChatServer(answer) as server:
         completion = client_of(server).complete(QUESTION, role="agent")
     assert (completion.content, completion.reasoning) == ("ACTION: wait", "It is dark.")
 
 
-def test_an_answer_that_thinking_left_no_room_for_is_asked_for_with_more_room():
+def test_answer_without_room_after_thinking_is_repeated_with_more():
     with ChatServer(Answer("<think>so much to", finish_reason="length"), "ACTION: look") as server:
         completion = client_of(server, sampling={"max_tokens": 100}).complete(QUESTION, role="agent")
     assert completion.content == "ACTION: look"
     assert [request.body["max_tokens"] for request in server.requests] == [100, 400]
 
 
-def test_every_model_that_is_configured_is_checked_once():
+def test_each_configured_model_is_checked_once():
     with ChatServer('{"ready": true}', models=["a", "b"]) as server:
         roles = {"agent": RoleSettings("a"), "critic": RoleSettings("b"), "memory": RoleSettings("b")}
         found = LLMClient(LLMSettings(roles=roles, base_url=server.url)).check()
@@ -146,14 +146,14 @@ def test_every_model_that_is_configured_is_checked_once():
     assert [request.body["model"] for request in server.requests] == ["a", "b"]
 
 
-def test_a_server_that_lists_nothing_is_asked_for_a_word():
+def test_server_without_a_model_list_is_checked_with_a_question():
     with ChatServer("OK", models=None) as server:
         found = LLMClient(LLMSettings(roles={"agent": RoleSettings("any")}, base_url=server.url)).check()
     assert found == (ModelStatus(server.url, "any", ("agent",), None),)
     assert len(server.requests) == 1
 
 
-def test_a_misspelt_model_is_answered_with_those_that_are_there():
+def test_misspelled_model_lists_available_models():
     with ChatServer("OK", models=["qwen3:8b", "gemma3:4b"]) as server:
         client = LLMClient(LLMSettings.single("qwen3:80b", base_url=server.url))
         with pytest.raises(
@@ -162,7 +162,7 @@ def test_a_misspelt_model_is_answered_with_those_that_are_there():
             client.check()
 
 
-def test_a_server_that_is_not_there_is_named_with_the_way_out():
+def test_unreachable_server_is_an_error_with_advice():
     with ChatServer("OK") as server:
         url = server.url
     client = LLMClient(LLMSettings.single("m", base_url=url, max_retries=0))

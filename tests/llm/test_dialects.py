@@ -1,6 +1,6 @@
-"""What servers refuse, each in its own words, and what is asked of them after that.
+"""Tests of what servers refuse, each in its own words, and of how the client adapts.
 
-The refusals are quoted from the servers that are named; the lengths were shortened.
+The refusals are quoted from the named servers. Lengths were shortened.
 """
 
 import json
@@ -49,7 +49,7 @@ def llama_cpp_python(request: Request):
     return FINE.model_dump_json()
 
 
-def test_a_refusal_that_names_the_form_is_a_dialect_whatever_the_status():
+def test_refusal_of_a_response_format_is_recognized_with_any_status():
     with ChatServer(llama_cpp_python) as server:
         client = client_of(server)
         answers = [client.complete(QUESTION, role="critic", response_model=Verdict).parsed for _ in range(2)]
@@ -60,7 +60,7 @@ def test_a_refusal_that_names_the_form_is_a_dialect_whatever_the_status():
 
 
 @pytest.mark.parametrize("refused", [("json_schema",), ("json_schema", "schema"), ("json_schema", "json_object")])
-def test_the_schema_stands_in_the_request_or_in_the_prompt(refused):
+def test_schema_is_in_the_request_or_the_prompt(refused):
     def reply(request):
         asked = request.body.get("response_format", {})
         for name in refused:
@@ -76,7 +76,7 @@ def test_the_schema_stands_in_the_request_or_in_the_prompt(refused):
     assert server.requests[-1].prompt.count("Answer with one JSON object") == 1
 
 
-def test_a_server_that_ignores_the_schema_is_given_it_in_the_prompt():
+def test_server_that_ignores_the_schema_gets_it_in_the_prompt():
     def reply(request):
         return FINE.model_dump_json() if form_of(Verdict) in request.prompt else '{"verdict": "good"}'
 
@@ -87,14 +87,14 @@ def test_a_server_that_ignores_the_schema_is_given_it_in_the_prompt():
     assert forms(server.requests) == ["json_schema", "json_object", "json_object"]
 
 
-def test_a_line_break_in_a_string_is_no_sign_that_the_schema_is_ignored():
+def test_newline_in_a_string_does_not_mean_the_schema_was_ignored():
     answers = iter(['{"score": "high", "reason": "one\ntwo"}', '{"score": 1, "reason": "fine"}'])
     with ChatServer(lambda request: next(answers)) as server:
         assert client_of(server).complete(QUESTION, role="critic", response_model=Verdict).parsed == FINE
     assert forms(server.requests) == ["json_schema", "json_schema"]
 
 
-def test_what_a_check_found_is_kept_for_the_run():
+def test_check_results_are_kept_for_the_run():
     with ChatServer(llama_cpp_python) as server:
         found = client_of(server).check()
         settings = LLMSettings.single(server.model, base_url=server.url)
@@ -115,7 +115,7 @@ def test_what_a_check_found_is_kept_for_the_run():
     ],
 )
 @pytest.mark.parametrize("status", [400, 413, 500])
-def test_a_prompt_beyond_the_context_is_cut_in_its_middle(refusal, status):
+def test_prompt_beyond_the_context_is_cut_in_its_middle(refusal, status):
     long = [Message("system", "You play."), Message("user", "First. " + "word " * 20_000 + "What now?")]
 
     def reply(request):
@@ -133,7 +133,7 @@ def test_a_prompt_beyond_the_context_is_cut_in_its_middle(refusal, status):
     assert "\n[...]\n" in sent[1]["content"]
 
 
-def test_instructions_and_question_are_both_cut_where_neither_fits_alone():
+def test_instructions_and_question_are_both_cut_if_necessary():
     def reply(request):
         return "fine" if len(request.prompt) < 4 * 1024 else Status(400, "maximum context length is 1024 tokens")
 
@@ -146,7 +146,7 @@ def test_instructions_and_question_are_both_cut_where_neither_fits_alone():
     assert sent["messages"][1]["content"].endswith("What now?")
 
 
-def test_a_context_that_is_refused_again_is_taken_for_smaller():
+def test_context_is_reduced_after_another_refusal():
     def reply(request):
         return "fine" if len(request.prompt) < 1500 else Status(400, "maximum context length is 1024 tokens")
 
@@ -155,7 +155,7 @@ def test_a_context_that_is_refused_again_is_taken_for_smaller():
     assert (completion.content, completion.context_length) == ("fine", 576)
 
 
-def test_a_context_without_room_for_a_prompt_is_an_error():
+def test_context_that_is_too_small_is_an_error():
     with (
         ChatServer(Status(400, "maximum context length is 512 tokens")) as server,
         pytest.raises(Exception, match="512"),
@@ -164,7 +164,7 @@ def test_a_context_without_room_for_a_prompt_is_an_error():
     assert len(server.requests) == 1
 
 
-def test_a_web_page_is_told_from_a_server():
+def test_web_page_is_recognized():
     with ChatServer(Body(PAGE)) as server, pytest.raises(LLMUnreachable, match="sent a web page.*most end in /v1"):
         client_of(server).complete(QUESTION, role="agent")
 
@@ -182,25 +182,25 @@ TOOL = {"id": "1", "type": "function", "function": {"name": "look", "arguments":
     ],
     ids=str,
 )
-def test_what_came_instead_of_an_answer_is_named(reply, named):
+def test_unexpected_response_is_described(reply, named):
     with ChatServer(reply) as server, pytest.raises(InvalidAnswer, match=f"sent an empty answer twice: .*{named}"):
         client_of(server).complete(QUESTION, role="agent")
 
 
 @pytest.mark.parametrize("fault", [Status(500), Status(503), Body(PAGE), Body(b"nonsense")], ids=str)
-def test_a_model_that_fails_at_the_start_is_unreachable(fault):
+def test_model_that_fails_at_the_start_is_unreachable(fault):
     with ChatServer(fault) as server, pytest.raises(LLMUnreachable, match="The server lists: test-model"):
         client_of(server).check()
 
 
-def test_the_context_is_read_from_the_list_of_models():
+def test_context_size_is_read_from_the_list_of_models():
     with ChatServer('{"ready": true}', models={"test-model": {"max_model_len": 4096}}) as server:
         found = client_of(server).check()
     assert found[0].dialect.context_length == 4096
 
 
 class Watching(CurrentCall):
-    """Writes down what it is told."""
+    """Records calls of the observer."""
 
     def __init__(self):
         super().__init__()
@@ -217,7 +217,7 @@ def watched(server: ChatServer, observer: CurrentCall) -> LLMClient:
     return LLMClient(LLMSettings.single(server.model, base_url=server.url), observer=observer)
 
 
-def test_an_answer_in_parts_is_counted_while_it_comes():
+def test_streamed_tokens_are_counted():
     observer = Watching()
     with ChatServer("It is\ndark.\nACTION: wait") as server:
         completion = watched(server, observer).complete(QUESTION, role="agent")
@@ -226,7 +226,7 @@ def test_an_answer_in_parts_is_counted_while_it_comes():
     assert len(server.requests) == 1
 
 
-def test_a_server_that_counts_no_tokens_of_parts_is_asked_for_whole_answers_from_then_on():
+def test_server_without_streamed_usage_is_not_streamed_again():
     with ChatServer(Answer("fine", usage=None), "fine") as server:
         client = watched(server, Watching())
         assert [client.complete(QUESTION, role="agent").usage for _ in range(2)] == [Usage(), Usage(10, 5)]
@@ -234,7 +234,7 @@ def test_a_server_that_counts_no_tokens_of_parts_is_asked_for_whole_answers_from
 
 
 @pytest.mark.parametrize("reply", [Body({"choices": [{"message": {"content": "fine"}}]}), Body(PAGE)], ids=str)
-def test_what_is_no_stream_is_asked_for_whole(reply):
+def test_invalid_stream_is_requested_whole(reply):
     with ChatServer(reply) as server:
         client = watched(server, Watching())
         if reply.content == PAGE:
@@ -245,14 +245,14 @@ def test_what_is_no_stream_is_asked_for_whole(reply):
     assert ["stream" in request.body for request in server.requests] == [True, False]
 
 
-def test_each_retry_is_told():
+def test_each_retry_is_reported():
     observer = Watching()
     with ChatServer(Status(503), Status(503), "fine") as server:
         assert watched(server, observer).complete(QUESTION, role="agent").content == "fine"
     assert [told for told in observer.told if told[0] == "retry"] == [("retry", 1, 2), ("retry", 2, 2)]
 
 
-def test_what_a_server_says_of_an_error_reaches_no_terminal_as_a_command():
+def test_escape_sequences_in_server_errors_are_removed():
     with (
         ChatServer(Status(500, "out\x1b]0;title\x07 of\x1b[31m memory")) as server,
         pytest.raises(LLMUnreachable) as told,

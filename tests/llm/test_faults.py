@@ -1,4 +1,4 @@
-"""Whatever a server does wrong ends in an answer or in an error of ours, and is counted right."""
+"""Tests that any fault of a server ends in an answer or one of our errors, with correct usage."""
 
 import json
 
@@ -30,7 +30,7 @@ def client_of(server: ChatServer, *, sampling: dict | None = None, **settings) -
 @pytest.mark.parametrize(
     "fault", [Status(429), Status(500), Status(503), Disconnect(after=0), Disconnect(after=30), Silence()], ids=repr
 )
-def test_a_fault_that_passes_is_ridden_out(fault):
+def test_temporary_fault_is_retried(fault):
     with ChatServer(fault, "fine") as server:
         client = client_of(server)
         completion = client.complete(QUESTION, role="agent")
@@ -51,7 +51,7 @@ def test_a_fault_that_passes_is_ridden_out(fault):
     ],
     ids=repr,
 )
-def test_a_fault_that_stays_is_an_error_that_names_model_and_address(fault, said):
+def test_permanent_fault_names_model_and_address(fault, said):
     with ChatServer(fault) as server:
         client = client_of(server, max_retries=0)
         with pytest.raises(LLMError, match=rf"'test-model' at {server.url} failed \(.*{said}") as caught:
@@ -62,7 +62,7 @@ def test_a_fault_that_stays_is_an_error_that_names_model_and_address(fault, said
 
 
 @pytest.mark.slow
-def test_an_answer_that_trickles_in_ends_at_the_deadline():
+def test_slow_answer_ends_at_the_deadline():
     with ChatServer(Trickle(Answer("late"), delay_s=0.1), "in time") as server:
         client = client_of(server, deadline_s=2)
         with pytest.raises(LLMError, match="no complete answer within 2 s"):
@@ -79,7 +79,7 @@ def test_an_answer_that_trickles_in_ends_at_the_deadline():
     ],
     ids=json.dumps,
 )
-def test_a_response_without_an_answer_is_asked_for_once_more(body):
+def test_response_without_an_answer_is_requested_again(body):
     with ChatServer(Body(body), "fine") as server:
         assert client_of(server).complete(QUESTION, role="agent").content == "fine"
     with ChatServer(Body(body)) as server:
@@ -109,7 +109,7 @@ MALFORMED = [
 
 @pytest.mark.parametrize("body", MALFORMED, ids=lambda body: repr(body)[:40])
 @pytest.mark.parametrize("observer", [None, CurrentCall()], ids=["whole", "streamed"])
-def test_a_malformed_response_in_the_middle_of_a_run_is_transient(body, observer):
+def test_malformed_response_is_transient(body, observer):
     with ChatServer("first", *[Body(body)] * 2, "second", Body(body)) as server:
         client = client_of(server, max_failures=5, observer=observer)
         seen = []
@@ -118,7 +118,7 @@ def test_a_malformed_response_in_the_middle_of_a_run_is_transient(body, observer
                 seen.append(client.complete(QUESTION, role="agent").content)
             except LLMError as error:
                 seen.append(type(error))
-    # Each call asks twice, and the fifth failure in a row is the last.
+    # Each call sends two requests. The fifth failure in a row is the last.
     assert seen == ["first", MalformedResponse, "second", MalformedResponse, MalformedResponse]
     with ChatServer("first", Body(body)) as server:
         client = client_of(server, max_failures=2, observer=observer)
@@ -132,7 +132,7 @@ def test_a_malformed_response_in_the_middle_of_a_run_is_transient(body, observer
 @pytest.mark.parametrize(
     "answer", ["[" * 200_000, '{"score":' * 60_000, '{"score": [' * 2_000 + "}"], ids=lambda text: text[:9]
 )
-def test_a_deeply_nested_answer_is_unusable(answer):
+def test_deeply_nested_answer_is_unusable(answer):
     with ChatServer(answer) as server, pytest.raises(InvalidAnswer):
         client_of(server).complete(QUESTION, role="critic", response_model=Verdict)
 
@@ -143,7 +143,7 @@ ENDLESS_EVENTS = b'data: {"choices": [{"delta": {"content": "' + b"x" * 40_000 +
 @pytest.mark.slow
 @pytest.mark.parametrize("part", [b" " * 65536, ENDLESS_EVENTS], ids=["whole", "events"])
 @pytest.mark.parametrize("observer", [None, CurrentCall()], ids=["whole", "streamed"])
-def test_a_body_without_an_end_is_refused_at_its_limit(part, observer):
+def test_endless_body_is_refused_at_its_limit(part, observer):
     with ChatServer("first", Endless(part)) as server:
         client = client_of(server, max_retries=0, timeout_s=20, deadline_s=60, observer=observer)
         client.complete(QUESTION, role="agent")
@@ -153,7 +153,7 @@ def test_a_body_without_an_end_is_refused_at_its_limit(part, observer):
             client.complete(QUESTION, role="agent")
 
 
-def test_an_answer_beyond_its_limit_is_refused():
+def test_answer_beyond_its_limit_is_refused():
     with ChatServer("first", "x" * 1_100_000) as server:
         client = client_of(server, timeout_s=5)
         client.complete(QUESTION, role="agent")
@@ -163,7 +163,7 @@ def test_an_answer_beyond_its_limit_is_refused():
             client.complete(QUESTION, role="agent")
 
 
-def test_a_prompt_follows_no_redirect():
+def test_redirects_are_not_followed():
     with ChatServer("stolen") as other:
         to = {"Location": f"{other.url}/chat/completions"}
         for code in (301, 302, 303, 307, 308):
@@ -174,7 +174,7 @@ def test_a_prompt_follows_no_redirect():
     assert other.requests == []
 
 
-def test_usage_that_is_null_or_missing_is_unknown_and_counted_as_such():
+def test_missing_usage_is_counted_as_unknown():
     nothing = {"prompt_tokens": None, "completion_tokens": None, "total_tokens": None}
     with ChatServer(Answer("a", usage=nothing), Answer("b", usage=None)) as server:
         client = client_of(server)
@@ -194,7 +194,7 @@ def test_usage_that_is_null_or_missing_is_unknown_and_counted_as_such():
         '{"thought": "not this"} {"score": 1, "reason": "fine", "extra": null}',
     ],
 )
-def test_an_answer_with_plain_slips_is_read_without_asking_again(content):
+def test_small_errors_in_an_answer_are_repaired(content):
     with ChatServer(content) as server:
         completion = client_of(server).complete(QUESTION, role="critic", response_model=Verdict)
     assert (completion.parsed, len(server.requests)) == (Verdict(score=1, reason="fine"), 1)
@@ -215,7 +215,7 @@ def test_an_answer_with_plain_slips_is_read_without_asking_again(content):
     ],
     ids=lambda value: value[:40],
 )
-def test_an_answer_that_does_not_fit_is_asked_for_once_more_with_what_was_wrong(content, problem):
+def test_invalid_answer_is_requested_again_with_the_problem(content, problem):
     with ChatServer(content, '{"score": 1, "reason": "fine"}') as server:
         completion = client_of(server).complete(QUESTION, role="critic", response_model=Verdict)
     again = server.requests[1].body["messages"]
@@ -225,7 +225,7 @@ def test_an_answer_that_does_not_fit_is_asked_for_once_more_with_what_was_wrong(
     assert len(server.requests[1].prompt) < 6_000
 
 
-def test_an_answer_that_never_fits_is_an_error_after_two():
+def test_two_invalid_answers_are_an_error():
     with ChatServer('{"score": "high"}') as server:
         client = client_of(server)
         with pytest.raises(InvalidAnswer, match="not a valid Verdict: score: Input should be"):
@@ -233,14 +233,14 @@ def test_an_answer_that_never_fits_is_an_error_after_two():
     assert (len(server.requests), client.usage.snapshot().total.calls) == (2, 2)
 
 
-def test_a_typed_answer_that_was_cut_is_asked_for_with_more_room_and_never_mended():
+def test_truncated_typed_answer_is_requested_with_more_room():
     cut = Answer('{"score": 1, "reason": "fine, unl', finish_reason="length")
     with ChatServer(cut) as server, pytest.raises(InvalidAnswer):
         client_of(server, sampling={"max_tokens": 20}).complete(QUESTION, role="critic", response_model=Verdict)
     assert [request.body["max_tokens"] for request in server.requests] == [20, 80, 20, 80]
 
 
-def test_a_server_without_more_room_leaves_what_there_is():
+def test_truncated_answer_is_kept_without_more_room():
     def reply(request):
         if request.body["max_tokens"] > 100:
             return Status(400, "max_tokens is too large")
@@ -251,14 +251,14 @@ def test_a_server_without_more_room_leaves_what_there_is():
     assert (completion.content, completion.truncated) == ("It is dark and", True)
 
 
-def test_an_answer_of_200_kilobytes_is_read():
+def test_answer_of_200_kilobytes_is_read():
     reason = "because " * 25_000
     with ChatServer(json.dumps({"score": 1, "reason": reason})) as server:
         completion = client_of(server).complete(QUESTION, role="critic", response_model=Verdict)
     assert completion.parsed == Verdict(score=1, reason=reason)
 
 
-def test_failures_in_a_row_end_in_unreachable_and_an_answer_starts_the_count_anew():
+def test_repeated_failures_are_unreachable_and_an_answer_resets_the_count():
     script = [Status(500), Status(500), "fine", Status(500), Status(500), Status(500)]
     seen = []
     with ChatServer(*script) as server:
@@ -282,18 +282,18 @@ def test_failures_in_a_row_end_in_unreachable_and_an_answer_starts_the_count_ane
     ],
     ids=repr,
 )
-def test_what_will_not_get_better_by_itself_is_unreachable_at_once(fault, said):
+def test_permanent_error_is_unreachable_at_once(fault, said):
     with ChatServer(fault) as server, pytest.raises(LLMUnreachable, match=said):
         client_of(server, max_retries=0).complete(QUESTION, role="agent")
 
 
-def test_an_unknown_host_is_unreachable():
+def test_unknown_host_is_unreachable():
     client = LLMClient(LLMSettings.single("m", base_url="http://no-such-host.invalid/v1", max_retries=0))
     with pytest.raises(LLMUnreachable, match=r"Can't connect to http://no-such-host\.invalid/v1"):
         client.complete(QUESTION, role="agent")
 
 
-def test_half_a_character_that_came_from_a_model_or_a_file_can_be_sent_back():
+def test_lone_surrogate_can_be_sent():
     with ChatServer("ACTION: wait \ud800") as server:
         client = client_of(server)
         said = client.complete(QUESTION, role="agent").content

@@ -1,4 +1,4 @@
-"""Every snippet of docs/models.md works, against a server on localhost."""
+"""Tests of every snippet of docs/models.md, against a server on localhost."""
 
 import re
 import shlex
@@ -37,12 +37,12 @@ def server():
 
 
 @pytest.mark.parametrize("snippet", snippets("python"))
-def test_python(snippet, server):
+def test_python_snippets(snippet, server):
     exec(compile(ADDRESS.sub(server.url, snippet), "docs/models.md", "exec"), {"__name__": "snippet"})
 
 
 @pytest.mark.parametrize("snippet", snippets("toml"))
-def test_configuration(snippet, server, tmp_path):
+def test_configuration_snippets(snippet, server, tmp_path):
     pyproject = tmp_path / "pyproject.toml"
     pyproject.write_text(ADDRESS.sub(server.url, snippet), encoding="utf-8")
     client = LLMClient(model_settings(GameConfiguration.load(pyproject=pyproject, environment={})))
@@ -61,7 +61,7 @@ def test_configuration(snippet, server, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("snippet", snippets("sh"))
-def test_commands(snippet, server, tmp_path):
+def test_command_snippets(snippet, server, tmp_path):
     environment = {"OPENAI_BASE_URL": server.url}
     for line in ADDRESS.sub(server.url, snippet).splitlines():
         if line.startswith("export "):

@@ -1,4 +1,4 @@
-"""Templates to text."""
+"""Tests of prompt templates."""
 
 from importlib.resources import files
 
@@ -10,12 +10,12 @@ from jinja2 import TemplateNotFound, UndefinedError
 from zorkgpt.prompts.render import cut, fence, one_line, render
 
 
-def test_a_missing_value_is_an_error_and_not_a_blank():
+def test_missing_value_is_an_error():
     with pytest.raises(UndefinedError, match="is undefined"):
         render("agent", seen=None)
 
 
-def test_an_unknown_template_is_an_error():
+def test_unknown_template_is_an_error():
     with pytest.raises(TemplateNotFound):
         render("no_such_question")
 
@@ -25,13 +25,13 @@ def test_an_unknown_template_is_an_error():
     [path for path in files("zorkgpt.prompts").iterdir() if path.name.endswith(".j2")],
     ids=lambda path: path.name,
 )
-def test_every_template_says_what_is_always_so_and_what_is_so_now(path):
+def test_template_has_a_stable_and_a_variable_part(path):
     text = path.read_text(encoding="utf-8")
     assert text.count("{% block system %}") == text.count("{% block user %}") == 1
 
 
 @given(st.text(alphabet="`\n ab") | st.text())
-def test_nothing_in_a_text_is_as_long_as_its_fence(text):
+def test_fence_is_longer_than_any_in_the_text(text):
     first, *inside, last = fence(text).split("\n")
     assert first == last
     assert set(first) == {"`"}
@@ -40,13 +40,13 @@ def test_nothing_in_a_text_is_as_long_as_its_fence(text):
 
 
 @given(st.text())
-def test_one_line_is_one_line_between_its_quotes(text):
+def test_quoted_line_stays_on_one_line(text):
     line = one_line(text)
     assert line.count('"') == 2
     assert len(line.splitlines()) == 1
 
 
-def test_a_long_text_loses_its_middle_and_neither_end():
+def test_long_text_loses_its_middle():
     text = "You open the chest. " + "It is old. " * 200 + "The thief takes the egg."
     shown = cut(text, 60)
     assert shown.startswith("You open the chest.")
@@ -54,6 +54,6 @@ def test_a_long_text_loses_its_middle_and_neither_end():
     assert (len(shown) <= 60 + len(" [...] "), cut("Taken.", 60)) == (True, "Taken.")
 
 
-def test_a_text_is_cut_between_words_and_an_endless_word_anywhere():
+def test_text_is_cut_between_words():
     assert cut("The henchman riddles you with bullets.", 20) == "The [...] bullets."
     assert cut("A" * 50, 10) == "AAAAA [...] AAAAA"

@@ -1,4 +1,4 @@
-"""Telling thinking from answering."""
+"""Tests of separating reasoning from an answer."""
 
 import pytest
 from hypothesis import given
@@ -22,12 +22,12 @@ from zorkgpt.llm.wire import split_reasoning
         ("<think>a <thinking>b</thinking></think>look", "look", "a <thinking>b</thinking>"),
     ],
 )
-def test_blocks_are_taken_out(text, answer, reasoning):
+def test_reasoning_blocks_are_removed(text, answer, reasoning):
     assert split_reasoning(text) == (answer, reasoning)
 
 
 @given(st.text(), st.text())
-def test_a_block_before_an_answer_is_told_from_it(thought, answer):
+def test_block_before_an_answer_is_separated(thought, answer):
     if "<" in thought + answer:
         return
     assert split_reasoning(f"<think>{thought}</think>{answer}") == (answer.strip(), thought.strip())

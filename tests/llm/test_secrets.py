@@ -1,4 +1,4 @@
-"""A key is in the request's header and nowhere else."""
+"""Tests that a key is sent in the request header and appears nowhere else."""
 
 import logging
 import pickle
@@ -17,13 +17,13 @@ KEY = "sk-very-secret-0123456789"
 QUESTION = [Message("user", "What now?")]
 
 
-def test_the_key_is_sent():
+def test_key_is_sent():
     with ChatServer("ok", key=KEY) as server:
         client = LLMClient(LLMSettings.single(server.model, base_url=server.url, api_key=KEY))
         assert client.complete(QUESTION, role="agent").content == "ok"
 
 
-def test_the_environment_s_key_is_used_where_none_is_configured(monkeypatch):
+def test_key_from_the_environment_is_the_default(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with ChatServer("ok", key=KEY) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -41,7 +41,7 @@ def test_the_environment_s_key_is_used_where_none_is_configured(monkeypatch):
     ],
     ids=lambda fault: type(fault).__name__,
 )
-def test_a_key_is_in_no_log_record_error_or_traceback(fault, caplog):
+def test_key_is_in_no_log_record_error_or_traceback(fault, caplog):
     records = []
     caplog.set_level(logging.DEBUG)
     with ChatServer(fault) as server:
@@ -58,7 +58,7 @@ def test_a_key_is_in_no_log_record_error_or_traceback(fault, caplog):
         try:
             client.complete(QUESTION, role="agent")
         except LLMError as error:
-            # The test's own frame holds the fault, and so the key.
+            # The frame of this test contains the fault, and with it the key.
             below = error.__traceback__.tb_next
             told = traceback.TracebackException(type(error), error, below, capture_locals=True)
             shown += [repr(error), *told.format()]
@@ -67,7 +67,7 @@ def test_a_key_is_in_no_log_record_error_or_traceback(fault, caplog):
     assert pickle.loads(pickle.dumps(settings)).api_key.get_secret_value() == KEY
 
 
-def test_a_password_in_an_address_is_refused_without_repeating_it():
+def test_password_in_an_address_is_refused_and_not_shown():
     client = LLMClient(LLMSettings.single("m", base_url=f"http://user:{KEY}@127.0.0.1:9/v1"))
     with pytest.raises(ConfigurationError, match="contains a user name or password") as caught:
         client.check()

@@ -1,4 +1,4 @@
-"""Responses in the shapes that servers in use send, with everything that they put around an answer."""
+"""Tests of responses in the formats of real servers."""
 
 import pytest
 
@@ -97,7 +97,7 @@ def ask(body: dict) -> Completion:
     [(OPENAI, ""), (OLLAMA, "It is dark."), (LLAMA_CPP, "It is dark."), (VLLM, "It is dark."), (PARTS, "")],
     ids=["OpenAI", "Ollama", "llama.cpp", "vLLM", "content in parts"],
 )
-def test_the_answer_is_read_from_what_is_around_it(body, reasoning):
+def test_answer_is_read_from_each_format(body, reasoning):
     assert ask(body) == Completion("ACTION: look", usage=Usage(30, 7), reasoning=reasoning)
 
 
@@ -110,7 +110,7 @@ def test_the_answer_is_read_from_what_is_around_it(body, reasoning):
         ({}, None),
     ],
 )
-def test_cached_tokens_are_counted_where_the_server_reports_them(told, cached):
+def test_cached_tokens_are_counted_if_reported(told, cached):
     body = OPENAI | {"usage": {"prompt_tokens": 30, "completion_tokens": 7} | told}
     assert ask(body).usage == Usage(30, 7, cached)
 
@@ -124,6 +124,6 @@ def test_cached_tokens_are_counted_where_the_server_reports_them(told, cached):
     ],
     ids=["error in the body", "error as text", "refusal"],
 )
-def test_what_is_said_instead_of_an_answer_is_passed_on(body):
+def test_refusal_in_the_body_is_passed_on(body):
     with pytest.raises(LLMError, match=r"(sent an empty answer twice: |sent a malformed response \()not today"):
         ask(body)

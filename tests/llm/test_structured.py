@@ -1,4 +1,4 @@
-"""Reading typed answers out of text, whatever the text."""
+"""Tests of reading typed answers from text."""
 
 import json
 from contextlib import suppress
@@ -43,7 +43,7 @@ wrappings = st.sampled_from(
 
 
 @given(reports, wrappings, st.booleans())
-def test_what_was_meant_is_read_back(report, wrapping, escaped):
+def test_wrapped_answer_is_read_back(report, wrapping, escaped):
     answer = json.dumps(json.loads(report.model_dump_json()), ensure_ascii=escaped)
     assert read_answer(wrapping.replace("{}", answer), Report) == report
 
@@ -54,16 +54,16 @@ def test_any_text_is_an_answer_or_invalid(text):
         assert isinstance(read_answer(text, Report), Report)
 
 
-def test_a_part_of_a_broken_object_is_no_answer():
+def test_part_of_a_broken_object_is_not_an_answer():
     with pytest.raises(InvalidAnswer):
         read_answer('{"colour": 3, "other": {"colour": "red"}, broken', Lenient)
 
 
-def test_the_last_of_several_objects_counts():
+def test_last_of_several_objects_counts():
     assert read_answer('First {"colour": "red"}, no, {"colour": "blue"}.', Lenient) == Lenient(colour="blue")
 
 
-def test_the_schema_is_strict_and_keeps_only_what_servers_take():
+def test_schema_is_strict_and_portable():
     inner = {
         "type": "object",
         "properties": {"name": {"type": "string"}, "weight": {"type": "integer"}},
@@ -84,7 +84,7 @@ def test_the_schema_is_strict_and_keeps_only_what_servers_take():
     }
 
 
-def test_a_field_named_like_a_schema_word_is_kept():
+def test_field_named_like_a_schema_keyword_is_kept():
     class Odd(BaseModel):
         title: str
         default: int
@@ -93,7 +93,7 @@ def test_a_field_named_like_a_schema_word_is_kept():
     assert list(json_schema(Odd)["properties"]) == ["title", "default", "pattern"]
 
 
-def test_the_form_stands_in_the_part_of_the_prompt_that_stays_the_same():
+def test_schema_is_in_the_stable_part_of_the_prompt():
     messages = [Message("system", "You play."), Message("user", "Well?")]
     reminder = "Answer with one JSON object and nothing else, of that schema."
     form = form_of(Lenient)
@@ -104,7 +104,7 @@ def test_the_form_stands_in_the_part_of_the_prompt_that_stays_the_same():
     assert with_form(messages[1:], Lenient) == [Message("user", f"Well?\n\n{form}\n\n{reminder}")]
 
 
-def test_a_schema_for_a_grammar_ends_every_string_and_list():
+def test_schema_for_a_grammar_limits_strings_and_lists():
     class Notes(BaseModel):
         title: str = Field(max_length=20)
         kind: Literal["a", "b"]

@@ -1,4 +1,4 @@
-"""Tools on the wire: how they are offered, what comes back, and what servers do that take none."""
+"""Tests of tool calls over HTTP, and of servers without tools."""
 
 import json
 import logging
@@ -45,7 +45,7 @@ def asked(client: LLMClient | RecordedLLM, messages=QUESTION):
     return client.complete_with_tools(messages, role="agent", toolbox=TOOLBOX)
 
 
-def test_a_call_comes_back_and_its_result_is_sent():
+def test_tool_call_and_its_result():
     with ChatServer(CALL, "ACTION: look") as server:
         client = client_of(server)
         assert asked(client).tool_calls == (RECALL,)
@@ -70,7 +70,7 @@ def test_a_call_comes_back_and_its_result_is_sent():
     ]
 
 
-def test_calls_that_are_streamed_in_parts_are_put_together():
+def test_streamed_tool_calls_are_assembled():
     both = Answer("Hm.", calls=(("recall", {"query": "lamp"}), ("frontier", {})))
     with ChatServer(both) as server:
         completion = asked(client_of(server, observer=CurrentCall()))
@@ -90,7 +90,7 @@ def test_calls_that_are_streamed_in_parts_are_put_together():
         (422, "Extra inputs are not permitted"),
     ],
 )
-def test_a_server_that_refuses_tools_is_asked_without_them_from_then_on(status, refusal, caplog):
+def test_server_that_refuses_tools_is_asked_without_them(status, refusal, caplog):
     def reply(request):
         return Status(status, refusal) if "tools" in request.body else "ACTION: look"
 
@@ -104,7 +104,7 @@ def test_a_server_that_refuses_tools_is_asked_without_them_from_then_on(status, 
     ]
 
 
-def test_a_server_that_takes_no_results_is_asked_without_the_exchange():
+def test_server_that_refuses_results_is_asked_without_the_exchange():
     def reply(request):
         roles = [message["role"] for message in request.body["messages"]]
         return Status(400, "Conversation roles must alternate user/assistant") if "tool" in roles else CALL
@@ -116,7 +116,7 @@ def test_a_server_that_takes_no_results_is_asked_without_the_exchange():
     assert [message["role"] for message in server.requests[-1].body["messages"]] == ["system", "user"]
 
 
-def test_reasoning_that_a_server_refuses_is_left_out():
+def test_refused_reasoning_is_omitted():
     def reply(request):
         sent = any("reasoning_content" in message for message in request.body["messages"])
         return Status(400, "property 'reasoning_content' is unsupported") if sent else "ACTION: look"
@@ -126,21 +126,21 @@ def test_reasoning_that_a_server_refuses_is_left_out():
     assert server.requests[-1].body["messages"][-1]["role"] == "tool"
 
 
-def test_a_call_that_was_cut_off_is_asked_for_once_more_with_more_room():
+def test_truncated_call_is_requested_again():
     cut = Answer(None, finish_reason="length", calls=(("recall", '{"query": "la'),))
     with ChatServer(cut, CALL) as server:
         assert asked(client_of(server)).tool_calls == (RECALL,)
     assert [request.body["max_tokens"] for request in server.requests] == [100, 400]
 
 
-def test_arguments_that_are_no_object_are_sent_back_as_an_empty_one():
+def test_invalid_arguments_are_sent_back_as_an_empty_object():
     wrong = Message("assistant", "", (ToolCall("call_1", "recall", '{"query"'),))
     with ChatServer("ACTION: look") as server:
         asked(client_of(server), [*QUESTION, wrong, EXCHANGE[-1]])
     assert server.requests[0].body["messages"][2]["tool_calls"][0]["function"]["arguments"] == "{}"
 
 
-def test_a_small_context_is_offered_no_tools():
+def test_small_context_gets_no_tools():
     with ChatServer('{"ready": true}', "ACTION: look", models={"test-model": {"max_model_len": 2048}}) as server:
         client = client_of(server)
         client.check()
@@ -148,7 +148,7 @@ def test_a_small_context_is_offered_no_tools():
     assert "tools" not in server.requests[-1].body
 
 
-def test_a_recording_gives_the_calls_again():
+def test_recording_replays_tool_calls():
     calls: list[CallRecord] = []
     with ChatServer(CALL, "ACTION: look") as server:
         client = client_of(server, calls)
@@ -169,7 +169,7 @@ def test_a_recording_gives_the_calls_again():
         (ToolCall("", "recall", "[]"), "The arguments of recall are wrong: the object:"),
     ],
 )
-def test_a_mistake_is_explained_to_the_model(call, problem):
+def test_invalid_call_is_explained_to_the_model(call, problem):
     with pytest.raises(InvalidAnswer) as error:
         TOOLBOX.arguments_of(call)
     assert str(error.value).startswith(problem)
@@ -185,7 +185,7 @@ def test_a_mistake_is_explained_to_the_model(call, problem):
         '[recall(query="lamp")]',
     ],
 )
-def test_a_call_that_was_written_as_text_is_found(text):
+def test_call_written_as_text_is_found(text):
     (call,) = written_calls(text, TOOLBOX)
     assert TOOLBOX.arguments_of(call) == Query(query="lamp")
 

@@ -1,4 +1,4 @@
-"""Tokens, cost and the ceiling."""
+"""Tests of tokens, cost and limits."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def tally(tally) -> tuple:
     return tally.calls, tally.failed, tally.prompt_tokens, tally.completion_tokens, tally.cost
 
 
-def test_the_ledger_adds_up_by_role_and_episode():
+def test_usage_is_added_up_by_role_and_episode():
     roles = {"agent": RoleSettings("test-model"), "critic": RoleSettings("free"), "memory": RoleSettings("unknown")}
     prices = {"test-*": Price(prompt=2.0, completion=8.0), "free": Price(0, 0)}
     with ChatServer(MILLION, Answer("b"), Status(500), Answer("c"), models=None) as server:
@@ -43,7 +43,7 @@ def test_the_ledger_adds_up_by_role_and_episode():
     assert found.total.unpriced == 1
 
 
-def test_an_observer_is_told_of_every_request_with_prompt_and_answer():
+def test_observer_sees_every_request():
     seen = []
     with ChatServer(Answer("ACTION: look", reasoning_content="dark"), Status(500, "oops")) as server:
         settings = LLMSettings.single(server.model, base_url=server.url, max_retries=0)
@@ -59,7 +59,7 @@ def test_an_observer_is_told_of_every_request_with_prompt_and_answer():
 
 
 @pytest.mark.parametrize("answer", [Answer("ok"), Answer("o" * 30, usage=None)], ids=["counted", "not counted"])
-def test_the_ceiling_on_tokens_stops_the_next_call(answer):
+def test_token_limit_stops_the_next_call(answer):
     with ChatServer(answer) as server:
         client = LLMClient(LLMSettings.single(server.model, base_url=server.url, max_tokens=14))
         client.complete(QUESTION, role="agent")
@@ -68,7 +68,7 @@ def test_the_ceiling_on_tokens_stops_the_next_call(answer):
     assert len(server.requests) == 1
 
 
-def test_the_ceiling_on_cost_stops_the_next_call():
+def test_cost_limit_stops_the_next_call():
     with ChatServer(MILLION) as server:
         prices = {"*": Price(1, 1)}
         client = LLMClient(LLMSettings.single(server.model, base_url=server.url, max_cost=1.5, prices=prices))
@@ -77,12 +77,12 @@ def test_the_ceiling_on_cost_stops_the_next_call():
             client.complete(QUESTION, role="agent")
 
 
-def test_a_ceiling_on_cost_without_a_price_is_refused_at_the_start():
+def test_cost_limit_without_a_price_is_refused():
     with pytest.raises(ConfigurationError, match="The price of some-model is unknown"):
         LLMClient(LLMSettings.single("some-model", max_cost=1.0))
 
 
-def test_what_openai_lists_is_known_unless_another_price_is_given():
+def test_openai_prices_are_built_in_and_can_be_overridden():
     client = LLMClient(LLMSettings.single("gpt-4o-mini", api_key="sk-x", max_cost=1.0))
     assert cost_of(Usage(1_000_000, 1_000_000), price_of(client.settings.roles["agent"].model, {})) == 0.75
     assert price_of("gpt-4o-mini-2024-07-18", {}) == price_of("gpt-4o-mini", {})
@@ -90,7 +90,7 @@ def test_what_openai_lists_is_known_unless_another_price_is_given():
     assert price_of("gpt-4o-mini-of-mine", {}) is None
 
 
-def test_the_first_price_that_fits_counts():
+def test_first_matching_price_counts():
     prices = {"big-mini*": Price(1, 2), "big*": Price(3, 4)}
     assert [price_of(name, prices) for name in ("big-mini-2", "big", "small")] == [Price(1, 2), Price(3, 4), None]
     assert cost_of(Usage(None, 5), Price(1, 2)) is None

@@ -1,4 +1,4 @@
-"""A client of the OpenAI SDK's shape, taken wherever an LLM is."""
+"""Tests of using a client of the OpenAI SDK, or one like it, as a model."""
 
 from types import SimpleNamespace
 
@@ -16,26 +16,26 @@ from zorkgpt.llm.settings import LLMSettings
 QUESTION = [Message("user", "What now?")]
 
 
-def test_an_llm_is_taken_as_it_is():
+def test_llm_is_returned_unchanged():
     llm = ScriptedLLM([])
     assert as_llm(llm) is llm
 
 
-def test_the_sdk_s_own_client_is_wrapped():
+def test_sdk_client_is_wrapped():
     with ChatServer("hello") as server:
         llm = as_llm(openai.OpenAI(base_url=server.url, api_key="k"), model=server.model)
         assert llm.complete(QUESTION, role="memory").content == "hello"
     assert server.requests[0].headers["authorization"] == "Bearer k"
 
 
-def test_its_errors_name_its_address_and_not_its_key():
+def test_errors_name_the_address_and_not_the_key():
     with ChatServer(Status(401, "bad key sk-123456")) as server:
         llm = as_llm(openai.OpenAI(base_url=server.url, api_key="sk-123456"), model=server.model)
         with pytest.raises(LLMUnreachable, match=rf"{server.url}/? rejected the API key .*bad key \*\*\*"):
             llm.complete(QUESTION, role="memory")
 
 
-def test_a_client_that_was_handed_in_stays_open_after_a_deadline():
+def test_passed_client_stays_open_after_a_deadline():
     with ChatServer(Trickle(Good("late"), delay_s=0.02), "in time") as server:
         client = openai.OpenAI(base_url=server.url, api_key="k")
         llm = as_llm(client, settings=LLMSettings.single(server.model, deadline_s=0.1))
@@ -44,7 +44,7 @@ def test_a_client_that_was_handed_in_stays_open_after_a_deadline():
         assert llm.complete(QUESTION, role="memory").content == "in time"
 
 
-def test_any_object_of_that_shape_will_do():
+def test_any_similar_object_is_accepted():
     class Completions:
         def create(self, *, model, messages, **_):
             said = SimpleNamespace(content=f"{model}: {messages[0]['content']}")
@@ -61,6 +61,6 @@ def test_any_object_of_that_shape_will_do():
         (openai.OpenAI(api_key="k"), None, "Name the model for OpenAI"),
     ],
 )
-def test_what_can_t_be_asked_is_refused(client, model, said):
+def test_unsuitable_client_is_refused(client, model, said):
     with pytest.raises(ConfigurationError, match=said):
         as_llm(client, model=model)

@@ -1,4 +1,4 @@
-"""What a player is told: the values, the prompt that is made from them, and what is kept of the reasoning."""
+"""Tests of the context of a player: values, prompt and reasoning."""
 
 import logging
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class GoalAt:
         return self.place
 
 
-def told(manager: ContextManager) -> str:
+def player_notices(manager: ContextManager) -> str:
     return prompt_for(manager.player_context(HERE, ""))[1].content
 
 
@@ -57,21 +57,21 @@ def with_memories(memories: dict[int, list[Memory]], **parts) -> ContextManager:
     return a_manager(graph=a_map(), recall=lambda room: memories.get(room, ()), **parts)
 
 
-def test_dangers_one_exit_away_are_told_and_no_others():
+def test_dangers_one_exit_away_are_shown():
     note = Memory("NOTE", "Damp", 1, "1", 0, "It is damp.", "permanent")
     manager = with_memories({1: [danger(1)], 2: [danger(2), note], 3: [danger(3)]})
     dangers = manager.player_context(HERE, "").dangers
     assert [(each.way, each.place, each.text, each.steps, each.on_route) for each in dangers] == [
         ("down", "Cellar", "Dog 2: It bites.", 1, False)
     ]
-    assert '- "down" leads to "Cellar": "Dog 2: It bites."\n' in told(manager)
+    assert '- "down" leads to "Cellar": "Dog 2: It bites."\n' in player_notices(manager)
 
 
 def scored(action: str, points: int = 5, text: str = "It scored.") -> Memory:
     return Memory("SUCCESS", action, 1, "1", points, text, "permanent", action=action)
 
 
-def test_what_scored_before_and_not_in_this_episode_is_told_with_the_way_there_the_nearest_first():
+def test_unrepeated_scores_are_shown_with_the_route_nearest_first():
     memories = {
         1: [scored("ring bell"), scored("take gem"), Memory("NOTE", "Damp", 1, "1", 0, "Damp.", "permanent")],
         3: [scored("go west", 10)],
@@ -81,7 +81,9 @@ def test_what_scored_before_and_not_in_this_episode_is_told_with_the_way_there_t
     graph = a_map()
     graph.add_room(9, "Shrine")
     manager = a_manager(state, graph=graph, recall=lambda room: memories.get(room, ()))
-    section = told(manager).partition("## Known points not scored yet in this episode\n\n")[2].partition("\n\n")[0]
+    section = (
+        player_notices(manager).partition("## Known points not scored yet in this episode\n\n")[2].partition("\n\n")[0]
+    )
     assert section.splitlines() == [
         '- +5 "ring bell" at "Hall" (location 1), here',
         '- +10 "go west" at "Deep" (location 3), from here: "down", "down"',
@@ -92,24 +94,24 @@ def test_what_scored_before_and_not_in_this_episode_is_told_with_the_way_there_t
     assert [(each.action, each.steps) for each in shown] == [("ring bell", ()), ("pray", None)]
 
 
-def test_dangers_further_on_are_told_while_the_player_is_on_its_way_there():
+def test_dangers_on_the_route_are_shown():
     said = RecentTurn(1, "Hall", "take rope", "Taken.", "The rope may be of use below. GOING TO: Deep")
     manager = with_memories({3: [danger(3)], 4: [danger(4)]}, state=GameState(turn_count=1, action_history=[said]))
     context = manager.player_context(HERE, "")
     assert context.route == Route("Deep", 3, (RouteStep("down", 2), RouteStep("down", 3)))
     assert [(each.place, each.on_route) for each in context.dangers] == [("Attic", False), ("Deep", True)]
-    prompt = told(manager)
+    prompt = player_notices(manager)
     assert '- The way to "Deep": "down", "down"\n' in prompt
     assert '- 2 moves away, at "Deep", on your route: "Dog 3: It bites."\n' in prompt
 
 
-def test_where_the_player_has_said_nothing_an_objective_s_place_is_the_destination():
+def test_objective_determines_the_destination():
     manager = with_memories({3: [danger(3)]}, goals=GoalAt(3))
     assert [each.place for each in manager.player_context(HERE, "").dangers] == ["Deep"]
     assert manager.player_context(Observation(Location(3, "Deep"), (), (), (), 0, 0), "").route is None
 
 
-def test_dangers_near_keep_to_their_budget_and_none_is_cut():
+def test_near_dangers_keep_to_their_budget():
     kept = [danger(number, "It bites whoever comes near it. " * 4) for number in range(40)]
     manager = with_memories({2: kept}, settings={"dangers_tokens": 200})
     section = prompt_for(manager.player_context(HERE, ""), GameConfiguration(dangers_tokens=200).context)[1].content
@@ -127,18 +129,18 @@ def test_dangers_near_keep_to_their_budget_and_none_is_cut():
     ("age", "heading"),
     [(0, "ROOM DESCRIPTION:"), (1, "ROOM DESCRIPTION (1 turn ago):"), (4, "ROOM DESCRIPTION (4 turns ago):")],
 )
-def test_the_room_s_description_says_how_old_it_is(age, heading):
+def test_room_description_shows_its_age(age, heading):
     state = GameState()
     state.describe_room("A long hall.", 1)
     state.turn_count = age
-    assert f"{heading}\n\n```\nA long hall.\n```\n" in told(a_manager(state))
+    assert f"{heading}\n\n```\nA long hall.\n```\n" in player_notices(a_manager(state))
 
 
-def test_what_was_printed_before_the_name_of_the_room_is_no_part_of_its_description():
+def test_room_description_starts_with_the_name():
     state = GameState()
     state.describe_room("A long story begins.\n\nHall\nA long hall.", 1)
     state.turn_count = 4
-    assert "(4 turns ago):\n\n```\nHall\nA long hall.\n```\n" in told(a_manager(state))
+    assert "(4 turns ago):\n\n```\nHall\nA long hall.\n```\n" in player_notices(a_manager(state))
 
 
 def test_status():

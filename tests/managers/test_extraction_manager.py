@@ -1,4 +1,4 @@
-"""What is read from the text of a turn, and what becomes of it."""
+"""Tests of extracting facts from the text of a turn."""
 
 import logging
 from collections import Counter
@@ -21,7 +21,7 @@ def manager() -> ExtractionManager:
     return ExtractionManager(logging.getLogger("test"), GameConfiguration(), GameState())
 
 
-def test_nothing_is_read_where_there_is_nothing_to_read(bundled_story):
+def test_nothing_is_extracted_from_uninformative_turns(bundled_story):
     with JerichoInterface(bundled_story) as game:
         game.reset()
         refused, not_understood = game.act("save"), game.act("frobnicate the qwerty")
@@ -29,7 +29,7 @@ def test_nothing_is_read_where_there_is_nothing_to_read(bundled_story):
     assert manager().of_opening("  ", refused.before) == NOTHING
 
 
-def test_looking_around_gives_the_description_even_if_a_brief_visit_printed_the_same(bundled_story):
+def test_look_gives_the_description_even_after_a_brief_visit(bundled_story):
     with JerichoInterface(bundled_story) as game:
         game.reset()
         looked = game.act("look")
@@ -40,7 +40,7 @@ def test_looking_around_gives_the_description_even_if_a_brief_visit_printed_the_
     assert [reading.of_turn(step).is_room_description for step in (brief, looked)] == [False, True]
 
 
-def test_the_log_and_the_map_hold_what_was_read(tmp_path):
+def test_log_and_map_contain_extracted_facts(tmp_path):
     with a_walkthrough(tmp_path, "north", "frobnicate") as run:
         record = run.process_turn()
         run.process_turn()
@@ -63,7 +63,7 @@ def test_the_log_and_the_map_hold_what_was_read(tmp_path):
     ],
     ids=["other names", "no directions", "a line", "null"],
 )
-def test_exits_that_the_memory_s_model_reads_are_on_the_map(tmp_path, given, exits):
+def test_exits_from_the_memory_model_are_on_the_map(tmp_path, given, exits):
     answers = {
         "memory": {"should_remember": False, "exits": given},
         "objectives": {"new": []},
@@ -79,7 +79,7 @@ def test_exits_that_the_memory_s_model_reads_are_on_the_map(tmp_path, given, exi
     assert set(here.exits) == by_rules | exits
 
 
-def test_on_coming_back_the_description_from_before_is_shown_again(tmp_path, zork1):
+def test_earlier_description_is_shown_on_return(tmp_path, zork1):
     with a_walkthrough(tmp_path, "south", "west", story=find_story(zork1)) as run:
         run.reset_episode()
         opening, _ = run.game_state.room_description(run.game_state.current_room_id)
@@ -92,7 +92,7 @@ def test_on_coming_back_the_description_from_before_is_shown_again(tmp_path, zor
 
 
 @pytest.mark.slow
-def test_how_often_a_walkthrough_has_something_to_read(tmp_path):
+def test_share_of_walkthrough_turns_with_text_to_extract(tmp_path):
     commands = get_bundled_walkthrough()
     with a_walkthrough(tmp_path, *commands, turns=len(commands)) as run:
         run.play_episode()

@@ -1,4 +1,4 @@
-"""The knowledge base over turns and episodes, by rules and by a scripted model."""
+"""Tests of the knowledge base over turns and episodes, with rules and a scripted model."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ REMEMBER_NOTHING = {"should_remember": False}
 
 
 class Script:
-    """Answers the knowledge role from a list, every other role with nothing of note."""
+    """Answers the knowledge role from a list, and other roles without content."""
 
     def __init__(self, *answers) -> None:
         self._answers = list(answers)
@@ -37,7 +37,7 @@ class Script:
 
 
 def scripted(workdir: Path, *answers, turns: int = 30, **settings) -> tuple[ZorkOrchestratorV2, ScriptedLLM]:
-    """The rules player, with a model for everything else."""
+    """Return a run of the rules player with a model for all other roles."""
     llm = ScriptedLLM(Script(*answers))
     settings = {"enable_critic": False, "knowledge_update_interval": 10} | settings
     return a_run(workdir, turns=turns, llm=llm, settings=settings), llm
@@ -61,7 +61,7 @@ def updates(workdir: Path, episode: int = 1) -> list[KnowledgeUpdated]:
 
 
 @pytest.mark.slow
-def test_the_model_is_asked_every_so_many_turns_about_the_turns_since(tmp_path):
+def test_model_is_asked_at_intervals_about_new_turns(tmp_path):
     run, llm = scripted(tmp_path, LESSON, NOTHING, NOTHING, turns=25)
     with run:
         run.play_episode()
@@ -76,7 +76,7 @@ def test_the_model_is_asked_every_so_many_turns_about_the_turns_since(tmp_path):
 
 
 @pytest.mark.slow
-def test_numbers_count_confirmation_and_contradict_and_unknown_ones_are_counted(tmp_path):
+def test_numbered_lines_are_confirmed_and_contradicted(tmp_path):
     more = {"new": [{"section": "lessons", "text": "Crabs come at night.", "turns": []}]}
     second = more | {"confirmed": [1, 7, 0], "contradicted": [{"number": 9, "reason": "x"}]}
     third = {"new": [], "contradicted": [{"number": at, "reason": "No.", "turns": [25]} for at in (1, 2)]}
@@ -101,7 +101,7 @@ def test_numbers_count_confirmation_and_contradict_and_unknown_ones_are_counted(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("answer", ["no JSON at all", '{"new": "much"}', {"new": [{"section": "x", "text": "y"}]}])
-def test_an_unusable_answer_teaches_nothing_and_the_turns_are_not_asked_about_again(tmp_path, answer):
+def test_unusable_answer_teaches_nothing_and_is_not_repeated(tmp_path, answer):
     run, llm = scripted(tmp_path, answer, answer, LESSON, NOTHING, turns=25)
     with run:
         end = run.play_episode()
@@ -110,7 +110,7 @@ def test_an_unusable_answer_teaches_nothing_and_the_turns_are_not_asked_about_ag
 
 
 @pytest.mark.slow
-def test_a_model_that_fails_is_asked_again_later_and_never_ends_the_episode(tmp_path, caplog):
+def test_failed_question_is_repeated_later(tmp_path, caplog):
     run, llm = scripted(tmp_path, LLMUnreachable("gone"), LESSON, turns=20)
     with run:
         end = run.play_episode()
@@ -121,7 +121,7 @@ def test_a_model_that_fails_is_asked_again_later_and_never_ends_the_episode(tmp_
     assert caplog.text.count("the knowledge base could not be updated") == 1
 
 
-def test_what_a_model_writes_never_becomes_structure(tmp_path):
+def test_model_text_never_becomes_structure(tmp_path):
     forged = "## LESSONS LEARNED\n- Obey. *(Ep1, T1)* <script> --> ~~x~~"
     run, _ = scripted(tmp_path, {"new": [{"section": "lessons", "text": forged}]}, turns=10)
     with run:
@@ -135,7 +135,7 @@ def test_what_a_model_writes_never_becomes_structure(tmp_path):
     ("settings", "turns", "about_the_episode"),
     [({}, 3, True), ({}, 100, True), ({"enable_inter_episode_synthesis": False}, 100, False)],
 )
-def test_at_its_end_every_episode_is_asked_about_once(tmp_path, settings, turns, about_the_episode):
+def test_every_episode_is_asked_about_once_at_its_end(tmp_path, settings, turns, about_the_episode):
     llm = ScriptedLLM(Script(WISDOM if about_the_episode else LESSON))
     with a_walkthrough(tmp_path, *["look"] * turns, turns=turns, llm=llm, settings=settings) as run:
         run.play_episode()
@@ -146,7 +146,7 @@ def test_at_its_end_every_episode_is_asked_about_once(tmp_path, settings, turns,
 
 
 @pytest.mark.slow
-def test_an_interrupted_episode_asks_no_model_and_the_next_start_makes_up_for_it(tmp_path):
+def test_interrupted_episode_is_asked_about_at_the_next_start(tmp_path):
     run, llm = scripted(tmp_path, turns=200)
     run._watchers = (CtrlC(5),)
     with run, pytest.raises(KeyboardInterrupt):
@@ -163,7 +163,7 @@ def test_an_interrupted_episode_asks_no_model_and_the_next_start_makes_up_for_it
     assert next(event.added for event in updates(tmp_path, 2)) == ["Green ground gives way."]
 
 
-def test_ctrl_c_while_the_model_thinks_about_the_episode_leaves_it_to_the_next_start(tmp_path):
+def test_ctrl_c_during_the_last_question_defers_it(tmp_path):
     run, llm = scripted(tmp_path, KeyboardInterrupt, turns=5)
     with run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
@@ -173,7 +173,7 @@ def test_ctrl_c_while_the_model_thinks_about_the_episode_leaves_it_to_the_next_s
 
 
 @pytest.mark.parametrize("reason", ["interrupted", "error", "budget"])
-def test_on_these_ways_out_no_model_is_waited_for(tmp_path, reason):
+def test_no_model_is_asked_after_an_abnormal_end(tmp_path, reason):
     run, llm = scripted(tmp_path)
     with run:
         run.process_turn()
@@ -193,7 +193,7 @@ def test_rules_conclude_an_interrupted_episode_at_once(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("left", ["log gone", "still failing"])
-def test_what_can_not_be_made_up_for_ends_nothing(tmp_path, left):
+def test_failed_catch_up_ends_nothing(tmp_path, left):
     run, _ = scripted(tmp_path, turns=200)
     run._watchers = (CtrlC(5),)
     with run, pytest.raises(KeyboardInterrupt):
@@ -206,7 +206,7 @@ def test_what_can_not_be_made_up_for_ends_nothing(tmp_path, left):
     assert knowledge(tmp_path).processed["1"].due is (left == "still failing")
 
 
-def test_the_knowledge_reaches_the_player_and_struck_lines_do_not(tmp_path):
+def test_player_sees_knowledge_without_struck_lines(tmp_path):
     (tmp_path / "knowledgebase.md").write_text(
         "## LESSONS LEARNED\n\n- Look first.\n- ~~Sing.~~ *(Ep1, T1; confirmed 0, contradicted 1)*\n"
     )
@@ -217,7 +217,7 @@ def test_the_knowledge_reaches_the_player_and_struck_lines_do_not(tmp_path):
         assert run.managers.context.player_context(now, "").knowledge == ("Look first.",)
 
 
-def test_taking_in_the_same_turns_again_changes_nothing(tmp_path):
+def test_processing_turns_again_changes_nothing(tmp_path):
     run, llm = scripted(tmp_path, LESSON, LESSON, turns=10)
     with run:
         run.play_episode()
@@ -235,7 +235,7 @@ def manager_of(run: ZorkOrchestratorV2):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("edited", [False, True])
-def test_a_resumed_episode_goes_back_to_the_checkpoint_unless_a_person_was_at_the_file(tmp_path, edited, caplog):
+def test_resumed_episode_restores_knowledge_unless_edited(tmp_path, edited, caplog):
     path = tmp_path / "knowledgebase.md"
     path.write_text("## LESSONS LEARNED\n\n- Look first.\n")
     run, _ = scripted(tmp_path, LESSON, checkpoint_interval_turns=100)
@@ -249,14 +249,14 @@ def test_a_resumed_episode_goes_back_to_the_checkpoint_unless_a_person_was_at_th
     with run:
         resume(run, 10)
         assert texts(tmp_path) == ["Green ground gives way."]
-    # Of turns that stand in the file already nobody is asked.
+    # Turns that the file already covers are not asked about.
     assert len(asked(llm)) == (0 if edited else 1)
     assert ("My words." in path.read_text()) is edited
     assert ("because another process has written it" in caplog.text) is edited
 
 
 @pytest.mark.slow
-def test_a_resumed_episode_counts_what_an_uninterrupted_one_counts(tmp_path):
+def test_resumed_episode_has_the_same_counts(tmp_path):
     lessons = [LESSON] * 6
     whole, _ = scripted(tmp_path / "whole", *lessons)
     with whole:
@@ -273,7 +273,7 @@ def test_a_resumed_episode_counts_what_an_uninterrupted_one_counts(tmp_path):
     assert found == expected
 
 
-def test_a_file_that_can_not_be_written_ends_nothing(tmp_path):
+def test_unwritable_file_ends_nothing(tmp_path):
     (tmp_path / "knowledgebase.md.lock").mkdir()
     run, _ = scripted(tmp_path, LESSON, LESSON, LESSON, turns=12)
     with run:
@@ -283,7 +283,7 @@ def test_a_file_that_can_not_be_written_ends_nothing(tmp_path):
 
 
 @pytest.mark.slow
-def test_memories_in_the_same_words_are_shown_at_each_place_and_are_no_line_of_knowledge(tmp_path):
+def test_memories_with_the_same_text_are_not_knowledge(tmp_path):
     run, _ = scripted(tmp_path, *[NOTHING] * 20, turns=10)
     push = memory("push wall: works", category="SUCCESS", text="It gives way a little.")
     with run:

@@ -1,4 +1,4 @@
-"""Every manager is made of the same three things, and lives the same life."""
+"""Tests of the life cycle that all managers share."""
 
 import logging
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def turns(tmp_path_factory) -> list[TurnRecord]:
 
 
 def live(workdir: Path, turns: list[TurnRecord], make: Callable[..., BaseManager]) -> tuple[BaseManager, GameState]:
-    """A manager by itself, through an episode."""
+    """Take a manager through an episode. Return it with its state."""
     state = GameState()
     manager = make(logging.getLogger("tests"), GameConfiguration(zork_game_workdir=str(workdir)), state)
     state.reset_episode(1)
@@ -58,7 +58,7 @@ def live(workdir: Path, turns: list[TurnRecord], make: Callable[..., BaseManager
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", MADE_OF_THREE)
-def test_a_manager_lives_through_an_episode_by_itself(tmp_path, turns, kind):
+def test_manager_works_alone(tmp_path, turns, kind):
     manager, state = live(tmp_path, turns, MADE_OF_THREE[kind])
     status = manager.get_status()
     assert list(status) == ["type", "metrics"]
@@ -68,7 +68,7 @@ def test_a_manager_lives_through_an_episode_by_itself(tmp_path, turns, kind):
     assert manager.get_status()["type"] == kind
 
 
-def test_everything_that_has_to_do_with_episodes_has_the_same_life(tmp_path):
+def test_episode_parts_share_a_life_cycle(tmp_path):
     with a_run(tmp_path, turns=2) as run:
         run.play_episode()
         for manager in (*run.managers.in_order, run._episodes):
@@ -76,7 +76,7 @@ def test_everything_that_has_to_do_with_episodes_has_the_same_life(tmp_path):
             assert list(manager.get_status()) == ["type", "metrics"]
 
 
-def test_every_manager_with_a_snapshot_is_in_the_checkpoint(tmp_path):
+def test_every_snapshot_is_in_the_checkpoint(tmp_path):
     with a_run(tmp_path) as run:
         run.process_turn()
         run.managers.checkpoints.save()
@@ -87,12 +87,12 @@ def test_every_manager_with_a_snapshot_is_in_the_checkpoint(tmp_path):
         assert {"memory", "history_summary", "files"} <= set(saved.checkpoint.snapshots)
 
 
-def test_objectives_are_found_by_rules_where_nothing_else_is_given(tmp_path, turns):
+def test_objectives_default_to_rules(tmp_path, turns):
     manager, _ = live(tmp_path, turns[:20], ObjectiveManager)
     assert manager.lines()
 
 
-def test_knowledge_is_drawn_from_the_turns_that_were_processed(tmp_path, turns):
+def test_knowledge_uses_processed_turns(tmp_path, turns):
     manager, _ = live(tmp_path, turns, KnowledgeManager)
     assert manager.synthesize_inter_episode_wisdom()
     _, insights = (tmp_path / "knowledgebase.md").read_text(encoding="utf-8").split("## CROSS-EPISODE INSIGHTS")

@@ -1,4 +1,4 @@
-"""A map that several processes keep in one file, one of which was killed and goes on."""
+"""Tests of a map that several processes keep in one file, one of which is killed and resumed."""
 
 import logging
 from pathlib import Path
@@ -15,8 +15,8 @@ def a_manager(workdir: Path, episode: int) -> MapManager:
     return MapManager(logging.getLogger("test"), config, GameState(episode_id=episode))
 
 
-def begun(workdir: Path, episode: int, last: int) -> MapManager:
-    """A manager that has saved this many turns of a new episode."""
+def started(workdir: Path, episode: int, last: int) -> MapManager:
+    """Return a manager that saved this many turns of a new episode."""
     manager = a_manager(workdir, episode)
     manager.reset()
     turns(manager, episode, 1, last)
@@ -25,7 +25,7 @@ def begun(workdir: Path, episode: int, last: int) -> MapManager:
 
 
 def resumed(workdir: Path, episode: int, last: int) -> MapManager:
-    """A manager that resumes an episode and processes its turns up to this one."""
+    """Return a manager that resumes an episode and processes its turns up to this one."""
     manager = a_manager(workdir, episode)
     manager.resume()
     turns(manager, episode, 1, last)
@@ -33,7 +33,7 @@ def resumed(workdir: Path, episode: int, last: int) -> MapManager:
 
 
 def walked(episode: int, turn: int) -> TurnRecord:
-    """Every odd turn north, every even one back."""
+    """Return a turn that goes north if it is odd, and back if it is even."""
     here, there = Location(1, "Hall"), Location(2, "Yard")
     if turn % 2 == 0:
         here, there = there, here
@@ -51,15 +51,15 @@ def walks(manager: MapManager) -> tuple[int, int]:
     return tuple(manager.graph.connections.get(room, way).walks for room, way in ((1, "north"), (2, "south")))
 
 
-def test_turns_that_the_file_contains_are_not_learned_twice(tmp_path):
-    killed = begun(tmp_path, 1, 6)
+def test_turns_in_the_file_are_not_counted_twice(tmp_path):
+    killed = started(tmp_path, 1, 6)
     turns(killed, 1, 7, 9)
     assert walks(resumed(tmp_path, 1, 10)) == (5, 5)
 
 
-def test_what_another_process_has_learned_meanwhile_stays_counted_once(tmp_path):
-    other = begun(tmp_path, 2, 2)
-    killed = begun(tmp_path, 1, 4)
+def test_turns_of_another_process_are_counted_once(tmp_path):
+    other = started(tmp_path, 2, 2)
+    killed = started(tmp_path, 1, 4)
     for manager, episode, first in ((other, 2, 3), (killed, 1, 5)):
         turns(manager, episode, first, 8)
         manager.save_map_state()
@@ -67,7 +67,7 @@ def test_what_another_process_has_learned_meanwhile_stays_counted_once(tmp_path)
         assert walks(resumed(tmp_path, episode, 8)) == (8, 8)
 
 
-def test_a_number_that_is_used_again_is_another_episode(tmp_path):
-    begun(tmp_path, 1, 4)
-    assert walks(begun(tmp_path, 1, 2)) == (3, 3)
+def test_reused_episode_number_is_another_episode(tmp_path):
+    started(tmp_path, 1, 4)
+    assert walks(started(tmp_path, 1, 2)) == (3, 3)
     assert walks(resumed(tmp_path, 1, 4)) == (4, 4)

@@ -1,4 +1,4 @@
-"""What models have taken counts on in a resumed episode, also what was asked after the checkpoint."""
+"""Test that model usage of a resumed episode includes calls after the checkpoint."""
 
 import logging
 
@@ -13,7 +13,7 @@ from zorkgpt.llm.messages import Message
 
 
 @pytest.mark.slow
-def test_calls_before_and_after_the_checkpoint_count_against_the_ceiling(tmp_path):
+def test_calls_before_and_after_the_checkpoint_count_against_the_limit(tmp_path):
     with ChatServer(*[Answer("ACTION: look")] * 8) as server:
         config = GameConfiguration(
             zork_game_workdir=str(tmp_path), agent_model=server.model, client_base_url=server.url, max_tokens=60

@@ -1,4 +1,4 @@
-"""The objectives of a run: when they are looked for, kept and told, with and without a model."""
+"""Tests of the objectives of a run, with and without a model."""
 
 import json
 
@@ -26,7 +26,7 @@ def metrics(run: Played) -> dict:
     return run.manager.get_status()["metrics"]
 
 
-def test_the_model_is_asked_at_the_interval_and_what_it_finds_is_shown_until_it_is_done(tmp_path):
+def test_model_is_asked_at_the_interval_and_objectives_are_shown_until_reached(tmp_path):
     run, llm = played(tmp_path, LAMP_WANTED, NOTHING)
     run.idle(1, 4)
     assert (run.manager.lines(), llm.calls) == ((), [])
@@ -41,7 +41,7 @@ def test_the_model_is_asked_at_the_interval_and_what_it_finds_is_shown_until_it_
     assert (metrics(run)["discovered"], metrics(run)["reached_by_ground_truth"]) == (1, 1)
 
 
-def test_an_update_is_made_once_a_turn(tmp_path):
+def test_objectives_are_updated_once_per_turn(tmp_path):
     run, llm = played(tmp_path, LAMP_WANTED)
     run.idle(1, 5)
     run.manager.process_periodic_update()
@@ -49,7 +49,7 @@ def test_an_update_is_made_once_a_turn(tmp_path):
     assert len(llm.calls) == 1
 
 
-def test_what_is_reached_in_words_is_judged_at_the_interval_with_the_turn_as_evidence(tmp_path):
+def test_objective_in_words_is_judged_with_evidence(tmp_path):
     asked = {"new": [{"text": "Find out who lives here", "done_when": "Somebody tells."}]}
     told = {"reached": [{"number": 1, "turn": 7, "quote": "The miller lives here"}]}
     run, _ = played(tmp_path, asked, told)
@@ -60,7 +60,7 @@ def test_what_is_reached_in_words_is_judged_at_the_interval_with_the_turn_as_evi
     assert (metrics(run)["reached_by_model"], metrics(run)["unsupported"]) == (1, 0)
 
 
-def test_a_model_that_fails_is_gone_on_without_said_once_and_counted(tmp_path, caplog):
+def test_failing_model_is_logged_once_and_counted(tmp_path, caplog):
     run, _ = played(tmp_path, LLMError("no answer"), "nonsense", "nonsense", LAMP_WANTED)
     run.idle(1, 15)
     assert metrics(run)["model_failures"] == 2
@@ -81,7 +81,7 @@ def many(first: int, count: int = 5) -> dict:
     ],
     ids=["by the model", "the model keeps none", "the model fails"],
 )
-def test_too_many_are_thinned_out_at_once(tmp_path, answer, left):
+def test_too_many_objectives_are_reduced_at_once(tmp_path, answer, left):
     settings = {"max_objectives_before_forced_refinement": 7, "refined_objectives_target_count": 3}
     run, _ = played(tmp_path, many(1), many(6), answer, **settings)
     run.idle(1, 10)
@@ -90,7 +90,7 @@ def test_too_many_are_thinned_out_at_once(tmp_path, answer, left):
     assert metrics(run)["reached_by_model"] == 0
 
 
-def test_they_are_thinned_out_at_the_interval_unless_switched_off_or_few(tmp_path):
+def test_objectives_are_reduced_at_the_interval(tmp_path):
     settings = {"objective_refinement_interval": 10, "refined_objectives_target_count": 3}
     run, llm = played(tmp_path / "on", many(1), NOTHING, {"keep": [2]}, **settings)
     run.idle(1, 10)
@@ -103,7 +103,7 @@ def test_they_are_thinned_out_at_the_interval_unless_switched_off_or_few(tmp_pat
     assert (metrics(few)["open"], len(llm.calls)) == (3, 2)
 
 
-def test_of_the_world_they_go_on_in_the_next_episode_and_in_the_next_process(tmp_path):
+def test_world_objectives_continue_in_later_episodes(tmp_path):
     run, _ = played(tmp_path, LAMP_WANTED | {"new": [*LAMP_WANTED["new"], {"text": "Wait for rain"}]}, NOTHING)
     run.idle(1, 5)
     run.play(turn(6, **TAKEN))
@@ -116,7 +116,7 @@ def test_of_the_world_they_go_on_in_the_next_episode_and_in_the_next_process(tmp
     )
 
 
-def test_without_memory_nothing_is_read_or_kept(tmp_path):
+def test_without_memory_nothing_is_read_or_saved(tmp_path):
     run, _ = played(tmp_path, LAMP_WANTED, remember=False)
     run.idle(1, 5)
     assert len(run.manager.lines()) == 1
@@ -125,7 +125,7 @@ def test_without_memory_nothing_is_read_or_kept(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_another_process_found_joins_at_the_next_episode_and_never_in_its_midst(tmp_path):
+def test_objectives_of_another_process_join_at_the_next_episode(tmp_path):
     run, _ = played(tmp_path / "shared", NOTHING)
     other, _ = played(tmp_path / "shared", LAMP_WANTED)
     other.idle(1, 5)
@@ -135,7 +135,7 @@ def test_what_another_process_found_joins_at_the_next_episode_and_never_in_its_m
     assert len(run.manager.lines()) == 1
 
 
-def test_a_disk_that_takes_nothing_is_said_once_and_play_goes_on(tmp_path, caplog):
+def test_unwritable_file_is_logged_once(tmp_path, caplog):
     run, _ = played(tmp_path, LAMP_WANTED, NOTHING, NOTHING)
     (tmp_path / "objectives.json.lock").mkdir()
     run.idle(1, 7)
@@ -148,7 +148,7 @@ def test_a_disk_that_takes_nothing_is_said_once_and_play_goes_on(tmp_path, caplo
     assert len(run.manager.lines()) == 1
 
 
-def test_a_damaged_file_is_set_aside_at_the_start(tmp_path, caplog):
+def test_damaged_file_is_set_aside(tmp_path, caplog):
     (tmp_path / "objectives.json").write_text("{")
     run, _ = played(tmp_path, LAMP_WANTED)
     assert (tmp_path / "objectives.json.damaged-1").read_text() == "{"
@@ -157,7 +157,7 @@ def test_a_damaged_file_is_set_aside_at_the_start(tmp_path, caplog):
     assert json.loads((tmp_path / "objectives.json").read_text())["metadata"]["total_objectives"] == 1
 
 
-def test_saved_and_restored_it_goes_on_as_if_nothing_had_happened(tmp_path):
+def test_snapshot_restores_all_objectives(tmp_path):
     answers = (many(1), LAMP_WANTED, {"reached": [{"number": 1, "turn": 12, "quote": "rain falls"}]})
     records = [turn(n) for n in range(1, 12)] + [turn(12, "wait", "The rain falls."), *(turn(n) for n in (13, 14, 15))]
     whole, _ = played(tmp_path / "whole", *answers)
@@ -178,7 +178,7 @@ def test_saved_and_restored_it_goes_on_as_if_nothing_had_happened(tmp_path):
         assert after.manager.lines() == whole.manager.lines()
 
 
-def test_what_can_not_be_restored_changes_nothing(tmp_path):
+def test_invalid_snapshot_changes_nothing(tmp_path):
     run, _ = played(tmp_path, LAMP_WANTED)
     run.idle(1, 5)
     before = run.manager.snapshot()
@@ -188,7 +188,7 @@ def test_what_can_not_be_restored_changes_nothing(tmp_path):
     assert run.manager.snapshot() == before
 
 
-def test_all_that_are_pursued_are_listed_and_the_stale_ones_last(tmp_path):
+def test_pursued_objectives_are_listed_with_stale_ones_last(tmp_path):
     run, _ = played(tmp_path, many(1), many(6), *[NOTHING] * 3, objective_stale_after_turns=8)
     run.idle(1, 13)
     lines = run.manager.lines()
@@ -197,7 +197,7 @@ def test_all_that_are_pursued_are_listed_and_the_stale_ones_last(tmp_path):
     assert {one.status for one in run.manager.tracker.pursued()} == {ObjectiveStatus.OPEN, ObjectiveStatus.STALE}
 
 
-def test_when_the_episode_ends_what_makes_sense_in_it_only_is_laid_aside(tmp_path):
+def test_episode_objectives_are_dropped_at_the_end(tmp_path):
     run, _ = played(tmp_path, {"new": [*LAMP_WANTED["new"], {"text": "Wait for rain"}]})
     run.idle(1, 5)
     run.manager.end_episode("turn limit")
@@ -208,7 +208,7 @@ def test_when_the_episode_ends_what_makes_sense_in_it_only_is_laid_aside(tmp_pat
     assert "Take the lamp" in (tmp_path / "objectives.json").read_text()
 
 
-def test_on_the_last_turn_the_model_is_told_that_the_episode_ends_and_the_list_is_not_thinned_out(tmp_path):
+def test_last_turn_is_announced_and_does_not_reduce_objectives(tmp_path):
     settings = {"objective_refinement_interval": 5, "refined_objectives_target_count": 1, "max_turns_per_episode": 10}
     run, llm = played(tmp_path, many(1), {"keep": [1, 2]}, many(6), **settings)
     run.idle(1, 10)

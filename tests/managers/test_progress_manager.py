@@ -1,4 +1,4 @@
-"""What the player is told of its own play, and where that is counted."""
+"""Tests of notices to the player about its own progress."""
 
 import logging
 
@@ -17,7 +17,7 @@ from zorkgpt.runlog.events import EpisodeEnded
 BACK_AND_FORTH = ["north", "south"] * 4
 
 
-def test_the_player_is_told_that_it_goes_in_a_circle(tmp_path):
+def test_player_is_told_about_a_circle(tmp_path):
     circle = "The world is in exactly the same state as 4 turns ago (turn 3). Your actions since then changed nothing."
     with a_walkthrough(tmp_path, *BACK_AND_FORTH, turns=8, remember=False) as run:
         run.reset_episode()
@@ -31,7 +31,7 @@ def test_the_player_is_told_that_it_goes_in_a_circle(tmp_path):
     assert read_episode(tmp_path, 1)[-1].metrics["progress"] == {"loops": 1, "stuck": 0, "turns_stuck": 0}
 
 
-def test_the_same_answer_again_and_again_is_said_in_words(tmp_path):
+def test_repeated_response_is_described(tmp_path):
     with a_walkthrough(tmp_path, *['push "east"'] * 3) as run:
         run.reset_episode()
         for _ in range(3):
@@ -46,7 +46,7 @@ def run_with(workdir, **settings):
     return a_run(workdir, turns=9, remember=False, settings=settings)
 
 
-def test_standstill_is_told_from_the_turn_on_that_is_set_until_something_is_new(tmp_path):
+def test_standstill_is_reported_until_something_is_new(tmp_path):
     with run_with(tmp_path, stuck_after_turns=4, loop_window_turns=0) as run:
         told = []
         for command in ["wait"] * 5 + ["north"]:
@@ -59,14 +59,14 @@ def test_standstill_is_told_from_the_turn_on_that_is_set_until_something_is_new(
     assert counted == {"loops": 0, "stuck": 1, "turns_stuck": 2}
 
 
-def test_both_can_be_switched_off(tmp_path):
+def test_notices_can_be_disabled(tmp_path):
     with run_with(tmp_path, stuck_after_turns=0, loop_window_turns=0) as run:
         for _ in range(6):
             run.process_turn("wait")
         assert run.managers.progress.notices() == ()
 
 
-def test_who_fights_is_not_told_that_blows_repeat(bundled_story):
+def test_repeated_blows_in_a_fight_are_not_reported(bundled_story):
     manager = ProgressManager(logging.getLogger("test"), GameConfiguration(), GameState())
     with JerichoInterface(bundled_story) as game:
         game.reset()
@@ -81,7 +81,7 @@ def test_who_fights_is_not_told_that_blows_repeat(bundled_story):
         assert bool(told) is not fighting
 
 
-def test_a_new_episode_begins_with_no_notice(tmp_path):
+def test_new_episode_starts_without_a_notice(tmp_path):
     with a_walkthrough(tmp_path, *BACK_AND_FORTH, turns=8) as run:
         run.play_episode()
         run.reset_episode()
@@ -90,7 +90,7 @@ def test_a_new_episode_begins_with_no_notice(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_walkthrough_is_told_nothing(tmp_path):
+def test_walkthrough_gets_no_notices(tmp_path):
     commands = get_bundled_walkthrough()
     with a_walkthrough(tmp_path, *commands, turns=len(commands)) as run:
         end = run.play_episode()

@@ -1,4 +1,4 @@
-"""When a rejection counts, and when the player has its way."""
+"""Tests of when a rejection counts, and when the player overrules it."""
 
 import logging
 
@@ -35,7 +35,7 @@ def overruled(manager: RejectionManager, times: int, *, in_vain: bool) -> None:
         play(manager, "push wall", in_vain=in_vain)
 
 
-def test_a_rejection_is_kept_until_the_turn_is_over():
+def test_rejection_is_kept_until_the_turn_ends():
     manager = a_manager()
     rejection = Rejection("push wall", "It was tried.", "model", -0.8)
     assert manager.consider("push wall", lambda: NO) == rejection
@@ -44,7 +44,7 @@ def test_a_rejection_is_kept_until_the_turn_is_over():
     assert manager.of_turn() == ()
 
 
-def test_the_score_of_what_is_played_is_known_until_the_turn_is_over():
+def test_score_of_the_action_is_kept_until_the_turn_ends():
     manager = a_manager()
     manager.consider("push wall", lambda: NO)
     manager.consider("open door", lambda: CriticVerdict(True, "New.", "model", 0.6))
@@ -55,14 +55,14 @@ def test_the_score_of_what_is_played_is_known_until_the_turn_is_over():
     assert manager.score_of("open door") is None
 
 
-def test_the_player_overrules_by_insisting():
+def test_player_overrules_by_insisting():
     manager = a_manager()
     manager.consider("push wall", lambda: NO)
     assert manager.consider("push wall", lambda: NO) is None
 
 
 @pytest.mark.parametrize("most", [0, 1, 3])
-def test_rejections_of_a_turn_are_bounded_and_then_nobody_is_asked(most):
+def test_rejections_per_turn_are_limited(most):
     manager, asked = a_manager(most), []
 
     def judge() -> CriticVerdict:
@@ -74,7 +74,7 @@ def test_rejections_of_a_turn_are_bounded_and_then_nobody_is_asked(most):
     assert len(asked) == most
 
 
-def test_a_judge_that_was_wrong_too_often_is_heard_but_not_obeyed():
+def test_judge_with_many_errors_is_not_obeyed():
     manager = a_manager()
     overruled(manager, 4, in_vain=False)
     assert manager.trust("model") < LEAST_TRUST
@@ -82,7 +82,7 @@ def test_a_judge_that_was_wrong_too_often_is_heard_but_not_obeyed():
     assert manager.of_turn() == (Rejection("push wall", "It was tried.", "model", -0.8, obeyed=False),)
 
 
-def test_trust_is_each_judge_s_own_outlives_the_episode_and_can_be_won_back():
+def test_trust_is_kept_per_judge_and_can_be_regained():
     manager = a_manager()
     overruled(manager, 4, in_vain=False)
     manager.reset()
@@ -95,7 +95,7 @@ def test_trust_is_each_judge_s_own_outlives_the_episode_and_can_be_won_back():
     }
 
 
-def test_what_was_accepted_says_nothing_of_the_judge():
+def test_accepted_action_does_not_affect_trust():
     manager = a_manager()
     assert manager.consider("push wall", lambda: YES) is None
     play(manager, "push wall", in_vain=True)
@@ -103,7 +103,7 @@ def test_what_was_accepted_says_nothing_of_the_judge():
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.booleans()), max_size=30), st.integers(0, 4))
-def test_a_turn_always_ends(proposals, most):
+def test_turn_always_ends(proposals, most):
     manager = a_manager(most)
     told = [manager.consider(action, lambda accepted=ok: YES if accepted else NO) for action, ok in proposals]
     assert sum(rejection is not None for rejection in told) <= most

@@ -1,4 +1,4 @@
-"""What a player is told of a room that it saw some turns ago."""
+"""Tests of room descriptions seen some turns ago."""
 
 import pytest
 
@@ -10,7 +10,7 @@ def shown(run) -> tuple[str | None, int | None]:
     return context.room_description, context.room_description_age
 
 
-def test_the_opening_describes_the_first_room_and_grows_old(tmp_path):
+def test_opening_describes_the_first_room(tmp_path):
     with a_walkthrough(tmp_path, *["wait"] * 11) as run:
         run.reset_episode()
         opening, age = shown(run)
@@ -25,7 +25,7 @@ def test_the_opening_describes_the_first_room_and_grows_old(tmp_path):
 
 
 @pytest.mark.parametrize("look", ["look", "l", "LOOK"])
-def test_a_look_and_an_arrival_make_it_new(tmp_path, look):
+def test_look_and_arrival_renew_the_description(tmp_path, look):
     with a_walkthrough(tmp_path, "wait", look, "north", "inventory") as run:
         run.reset_episode()
         run.process_turn()

@@ -1,4 +1,4 @@
-"""Whatever is wrong with vectors, judge or texts: no crash, no memory lost, said once."""
+"""Tests of unusable vectors, judges and texts: no crash, no lost memory, and one log message."""
 
 import logging
 import subprocess
@@ -21,7 +21,7 @@ GATE, AGAIN, MORE = "The lever opens the gate.", "the lever opened the gate", "T
 
 
 class Absent(HashingEmbeddings):
-    """A package, weights or a server that is not there."""
+    """A provider whose package, weights or server is missing."""
 
     def embed_batch(self, texts):
         raise EmbeddingError("not installed")
@@ -30,7 +30,7 @@ class Absent(HashingEmbeddings):
 
 
 class Raises(HashingEmbeddings):
-    """Somebody's provider with errors of its own."""
+    """A provider that raises its own errors."""
 
     def embed_batch(self, texts):
         raise RuntimeError("boom")
@@ -59,7 +59,7 @@ class Hangs(HashingEmbeddings):
 @pytest.mark.parametrize(
     "provider", [FirstThatWorks([Absent()]), Raises(), NotANumber(), OtherLengths()], ids=lambda one: type(one).__name__
 )
-def test_without_usable_vectors_words_are_compared_and_nothing_is_lost(tmp_path, provider, caplog):
+def test_words_are_compared_without_usable_vectors(tmp_path, provider, caplog):
     caplog.set_level(logging.WARNING, "zorkgpt")
     with SimpleMemoryManager.open(tmp_path, embeddings=provider) as manager:
         for number, text in enumerate((GATE, MORE, "A door leads north."), start=1):
@@ -70,14 +70,14 @@ def test_without_usable_vectors_words_are_compared_and_nothing_is_lost(tmp_path,
     assert len([record for record in caplog.records if "compared" in record.message]) <= 1
 
 
-def test_without_any_provider_words_still_tell_repeats(tmp_path):
+def test_words_detect_repeats_without_a_provider(tmp_path):
     with SimpleMemoryManager.open(tmp_path, embeddings=FirstThatWorks([Absent()])) as manager:
         manager.add_memory(1, "Gate", fact(GATE))
         manager.add_memory(1, "Gate", fact(AGAIN, turns="48"))
         assert lines(manager) == [(GATE, "ACTIVE", "25→48", 2)]
 
 
-def test_no_turn_waits_for_a_model_that_is_loading(tmp_path):
+def test_turns_do_not_wait_for_a_loading_model(tmp_path):
     hanging = Hangs()
     with SimpleMemoryManager.open(tmp_path, embeddings=hanging, config=IN_BACKGROUND) as manager:
         manager.add_memory(1, "Gate", fact(GATE))
@@ -90,7 +90,7 @@ def test_no_turn_waits_for_a_model_that_is_loading(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_model_is_loaded_before_the_words_ask_for_it(tmp_path):
+def test_model_is_loaded_in_advance(tmp_path):
     loaded = threading.Event()
 
     class Provider(HashingEmbeddings):
@@ -119,7 +119,7 @@ def test_vectors_in_a_damaged_journal_are_computed_again(tmp_path, damage):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", ["a", "門は開いている。", "🗝️🚪", "word " * 20_000, "\ud800", "\x00"])
-def test_any_text_is_kept_and_known_again(tmp_path, text):
+def test_any_text_is_stored_and_recognized(tmp_path, text):
     with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings(), judge=ConstantJudge("distinct")) as manager:
         manager.add_memory(1, "Gate", fact(GATE))
         assert manager.add_memory(1, "Gate", fact(text))
@@ -128,7 +128,7 @@ def test_any_text_is_kept_and_known_again(tmp_path, text):
 
 
 @pytest.mark.parametrize("failure", [LLMError("down"), RuntimeError("boom")])
-def test_a_judge_that_fails_loses_nothing_and_is_reported_once(tmp_path, failure, caplog):
+def test_failing_judge_loses_nothing_and_is_logged_once(tmp_path, failure, caplog):
     with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings(), judge=ConstantJudge(failure)) as manager:
         manager.add_memory(1, "Gate", fact("Pull the lever to open the iron gate."))
         manager.add_memory(1, "Gate", fact("To open the iron gate, use the lever."))
@@ -140,7 +140,7 @@ def test_a_judge_that_fails_loses_nothing_and_is_reported_once(tmp_path, failure
 
 
 @pytest.mark.slow
-def test_thousands_of_memories_at_one_place_are_no_harm(tmp_path):
+def test_thousands_of_memories_at_one_place(tmp_path):
     with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings(16)) as manager:
         manager.add_memory(1, "Heap", fact("Stone 0 is grey.", "Stone 0"))
         path = manager.store.file.path
@@ -151,7 +151,7 @@ def test_thousands_of_memories_at_one_place_are_no_harm(tmp_path):
 
 
 @pytest.mark.slow
-def test_switched_off_nothing_is_loaded_and_repeats_are_still_known(tmp_path):
+def test_disabled_deduplication_loads_nothing(tmp_path):
     code = f"""
 from types import SimpleNamespace
 from zorkgpt.memory.manager import SimpleMemoryManager

@@ -1,4 +1,4 @@
-"""Cleaning a whole file, and taking back what was merged."""
+"""Tests of consolidating a file, and undoing merges."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ PULL, USE = "Pull the lever to open the iron gate.", "To open the iron gate, use
 
 @pytest.fixture
 def old_file(tmp_path):
-    """Written without deduplication."""
+    """A memory file written without deduplication."""
     with SimpleMemoryManager(path=tmp_path / "Memories.md") as manager:
         for place, text, turns in ((1, GATE, "5"), (1, CONTRARY, "6"), (1, AGAIN, "9"), (2, GATE, "7")):
             manager.add_memory(place, "Gate", fact(text, turns=turns))
@@ -29,7 +29,7 @@ def opened(folder, judge=None):
     return SimpleMemoryManager.open(folder, embeddings=HashingEmbeddings(), judge=judge)
 
 
-def test_what_would_be_merged_is_shown_and_nothing_changed(old_file):
+def test_preview_shows_merges_and_changes_nothing(old_file):
     before = (old_file / "Memories.md").read_bytes()
     with opened(old_file) as manager:
         (merge,) = manager.consolidate(apply=False)
@@ -38,7 +38,7 @@ def test_what_would_be_merged_is_shown_and_nothing_changed(old_file):
     assert (old_file / "Memories.md").read_bytes() == before
 
 
-def test_repeats_are_merged_place_by_place_and_contradictions_stay(old_file):
+def test_repeats_are_merged_per_place_and_contradictions_stay(old_file):
     with opened(old_file) as manager:
         assert len(manager.consolidate()) == 1
         expected = [
@@ -52,7 +52,7 @@ def test_repeats_are_merged_place_by_place_and_contradictions_stay(old_file):
         assert lines(manager) == expected
 
 
-def test_a_memory_that_says_more_replaces_one_before_it_and_merges_form_no_chain(tmp_path):
+def test_longer_memory_replaces_a_shorter_one_without_chains(tmp_path):
     more = f"{GATE} It is heavy."
     with SimpleMemoryManager(path=tmp_path / "Memories.md") as manager:
         for turn, text in enumerate((GATE, "The cook closes the shop.", more, AGAIN)):
@@ -67,7 +67,7 @@ def test_a_memory_that_says_more_replaces_one_before_it_and_merges_form_no_chain
         ]
 
 
-def test_the_same_words_twice_in_a_file_are_merged(tmp_path):
+def test_identical_texts_are_merged(tmp_path):
     lever = "**[NOTE] Lever** *(Ep1, T{})*\n" + GATE + "\n\n"
     (tmp_path / "Memories.md").write_text("## Location 1: Gate\n\n" + lever.format(5) + lever.format(9))
     with opened(tmp_path) as manager:
@@ -75,14 +75,14 @@ def test_the_same_words_twice_in_a_file_are_merged(tmp_path):
         assert lines(manager) == [(GATE, "ACTIVE", "5→9", 2), (GATE, "SUPERSEDED", "9", 1)]
 
 
-def test_replacing_a_memory_by_title_is_not_a_merge_to_undo(tmp_path):
+def test_superseding_by_title_is_not_a_merge(tmp_path):
     with opened(tmp_path) as manager:
         manager.add_memory(1, "Gate", fact(GATE, "Lever"))
         assert manager.supersede_memory(1, "Gate", "Lever", fact("The bell rings at noon.", "Bell"))
         assert undoable(manager.store.journal) == []
 
 
-def test_what_was_removed_since_can_not_be_undone(old_file):
+def test_merge_of_a_removed_memory_cannot_be_undone(old_file):
     with opened(old_file) as manager:
         manager.consolidate()
         (what,) = undoable(manager.store.journal)
@@ -94,7 +94,7 @@ def test_what_was_removed_since_can_not_be_undone(old_file):
         assert lines(manager)[-1] == (AGAIN, "ACTIVE", "30", 1)
 
 
-def test_what_was_pinned_since_it_was_found_or_is_gone_is_not_merged(old_file):
+def test_pinned_or_removed_memory_is_not_merged(old_file):
     with opened(old_file) as manager:
         (found,) = manager.consolidate(apply=False)
         with manager.store.transaction() as draft:
@@ -104,7 +104,7 @@ def test_what_was_pinned_since_it_was_found_or_is_gone_is_not_merged(old_file):
             assert merge(draft, [found]) == 0
 
 
-def test_further_repeats_of_a_place_are_merged_though_one_is_gone(tmp_path):
+def test_remaining_repeats_are_merged(tmp_path):
     with SimpleMemoryManager(path=tmp_path / "Memories.md") as manager:
         for turn, text in enumerate((GATE, AGAIN, "The cook closes the shop.", "the cook closed the shop")):
             manager.add_memory(1, "Gate", fact(text, turns=str(turn)))
@@ -114,7 +114,7 @@ def test_further_repeats_of_a_place_are_merged_though_one_is_gone(tmp_path):
             assert merge(draft, [replace(first, merged=first.kept), second]) == 1
 
 
-def test_the_judge_is_asked_about_what_is_unsure(tmp_path):
+def test_judge_is_asked_about_unsure_pairs(tmp_path):
     with SimpleMemoryManager(path=tmp_path / "Memories.md") as manager:
         manager.add_memory(1, "Gate", fact(PULL))
         manager.add_memory(1, "Gate", fact(USE, turns="30"))
@@ -122,7 +122,7 @@ def test_the_judge_is_asked_about_what_is_unsure(tmp_path):
         assert [merge.comparison.by for merge in manager.consolidate()] == ["model"]
 
 
-def test_what_was_undone_is_as_before_and_stays_apart(old_file):
+def test_undone_merge_is_restored_and_not_repeated(old_file):
     before = (old_file / "Memories.md").read_bytes()
     with opened(old_file) as manager:
         manager.consolidate()
@@ -134,7 +134,7 @@ def test_what_was_undone_is_as_before_and_stays_apart(old_file):
         assert manager.consolidate() == []
 
 
-def test_the_earlier_of_two_merges_is_undone_alone(tmp_path):
+def test_earlier_of_two_merges_can_be_undone(tmp_path):
     with SimpleMemoryManager(path=tmp_path / "Memories.md") as manager:
         for place in (1, 2):
             for text, turns in ((GATE, "5"), (AGAIN, "9")):
@@ -148,7 +148,7 @@ def test_the_earlier_of_two_merges_is_undone_alone(tmp_path):
     assert (tmp_path / "Memories.md").read_bytes() == before
 
 
-def test_a_merge_into_a_memory_that_was_seen_again_since_can_be_undone(tmp_path):
+def test_merge_into_a_memory_seen_again_can_be_undone(tmp_path):
     with opened(tmp_path) as manager:
         for text, turns in ((GATE, "5"), (AGAIN, "9"), (GATE, "12")):
             manager.add_memory(1, "Gate", fact(text, turns=turns))
@@ -161,7 +161,7 @@ def run(folder, *arguments):
     return done.exit_code, done.stdout, done.stderr
 
 
-def test_the_commands_show_merge_and_undo(old_file):
+def test_commands_show_merge_and_undo(old_file):
     before = (old_file / "Memories.md").read_bytes()
     code, said, _ = run(old_file, "dedupe", "--provider", "none")
     assert (code, said) == (

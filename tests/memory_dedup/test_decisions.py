@@ -1,4 +1,4 @@
-"""The plain decisions: what a new memory is to those that are kept."""
+"""Tests of how a new memory relates to existing ones."""
 
 import pytest
 
@@ -28,11 +28,11 @@ def comparison(relation, cosine=0.9, **fields):
         ("distinct", {}, {}, "new"),
     ],
 )
-def test_the_relation_decides_unless_it_would_lower_what_is_known(relation, known, new, kind):
+def test_relation_decides_unless_it_lowers_the_persistence(relation, known, new, kind):
     assert decide(fact("x", **new), [comparison(relation, **known)]).kind == kind
 
 
-def test_what_says_the_same_wins_over_a_nearer_contradiction():
+def test_repetition_wins_over_a_nearer_contradiction():
     contrary, same, adds = comparison("conflict", 0.97), comparison("same", 0.8), comparison("adds", None)
     assert decide(fact("x"), [contrary, adds, same]) == Decision("repeats", same)
     assert decide(fact("x"), [contrary, adds]) == Decision("refines", adds)
@@ -40,17 +40,17 @@ def test_what_says_the_same_wins_over_a_nearer_contradiction():
     assert decide(fact("x"), []) == NEW
 
 
-def test_what_nothing_is_near_enough_to_is_new_and_says_what_was_nearest():
+def test_unrelated_memory_is_new():
     far, near = comparison("distinct", 0.1), comparison("unsure", 0.7)
     assert decide(fact("x"), [far, near]) == Decision("new", near)
 
 
-def test_an_open_contradiction_is_not_settled_by_saying_one_side_again():
+def test_open_contradiction_is_not_settled_by_repetition():
     same = comparison("same", status="TENTATIVE")
     assert decide(fact("x"), [same, comparison("conflict")]) == Decision("repeats", same)
 
 
-def test_what_a_person_has_settled_is_repeated_and_never_refined():
+def test_settled_memory_is_repeated_and_never_refined():
     same, adds = (comparison(relation, pinned=True, persistence="core") for relation in ("same", "adds"))
     assert decide(fact("x"), [same]) == Decision("repeats", same)
     assert decide(fact("x"), [adds]).kind == "new"
@@ -75,11 +75,11 @@ def test_what_a_person_has_settled_is_repeated_and_never_refined():
         ({"status": "TENTATIVE"}, {}, False, "newer"),
     ],
 )
-def test_evidence_decides_which_of_two_contradicting_memories_is_believed(older, newer, before, belief):
+def test_evidence_decides_between_contradicting_memories(older, newer, before, belief):
     assert believed(fact("a", **older), fact("b", **newer), was_believed_before=before) == belief
 
 
-def test_an_open_contradiction_is_settled_by_three_more_observations():
+def test_open_contradiction_is_settled_by_three_more_observations():
     rival = fact("b", status="TENTATIVE")
     assert not is_well_ahead(fact("a", observation_count=9), fact("b", pinned=True))
     assert [is_well_ahead(fact("a", status="TENTATIVE", observation_count=n), rival) for n in (1, 3, 4)] == [
@@ -108,7 +108,7 @@ def test_an_open_contradiction_is_settled_by_three_more_observations():
         ("", "", "The troll stands here.", []),
     ],
 )
-def test_under_titles_that_name_two_facts_the_same_text_is_not_the_same(one, other, text, differs):
+def test_same_text_with_different_titles_differs(one, other, text, differs):
     older, newer = fact(text, one), fact(text, other)
     assert titles_differ((one, other), (text, text)) == differs
     reason = f"the titles differ in: {', '.join(differs)}" if differs else "says the same"
@@ -129,7 +129,7 @@ def test_under_titles_that_name_two_facts_the_same_text_is_not_the_same(one, oth
         ("The trap rings a bell.", "open chest", "unsure", "differs in words: box, is, open, trap, rings, bell"),
     ],
 )
-def test_memories_relate_as_their_texts_do_unless_they_are_about_two_actions(text, action, relation, reason):
+def test_memories_with_different_actions_differ(text, action, relation, reason):
     older, newer = fact("The box is open.", action="open box"), fact(text, action=action)
     assert compared(older, newer, None) == Comparison(older, None, relation, reason)
     assert compared(older, newer, None).describe() == f"{reason} (no vectors, by the words)"
@@ -156,5 +156,5 @@ def test_memories_relate_as_their_texts_do_unless_they_are_about_two_actions(tex
         ("You need three keys here.", "Bring all the keys.", True),
     ],
 )
-def test_a_plain_difference_of_fact_is_not_left_to_a_model(older, newer, asked):
+def test_plain_difference_of_fact_is_not_put_to_the_judge(older, newer, asked):
     assert is_worth_asking(older, newer) is asked

@@ -1,4 +1,4 @@
-"""A cleaning that is killed is gone on with by the next one, and ends where an undisturbed one does."""
+"""Test of a consolidation that is killed and run again."""
 
 import os
 import shutil
@@ -41,7 +41,7 @@ def believed(file: Path) -> list[tuple[int, str, str, int]]:
 
 
 @pytest.mark.slow
-def test_a_killed_cleaning_is_finished_by_the_next_one(tmp_path):
+def test_killed_consolidation_is_completed_by_the_next_one(tmp_path):
     whole = a_file_with_repeats(tmp_path / "whole")
     original = shutil.copytree(whole.parent, tmp_path / "original")
     untouched = believed(whole)

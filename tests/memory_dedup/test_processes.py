@@ -1,4 +1,4 @@
-"""Several processes that contradict each other at one place lose no observation, and never believe both sides."""
+"""Tests of processes that contradict each other at one place."""
 
 import subprocess
 import sys
@@ -32,12 +32,12 @@ def test_every_observation_of_both_sides_counts(tmp_path):
     assert [process.wait(60) for process in running] == [0] * PROCESSES
     kept = SimpleMemoryManager.open(file).memory_cache[1]
     assert sum(memory.observation_count for memory in kept) == TURNS * PROCESSES
-    # As one after another: one side gets ahead, or the question stays open. This depends on who comes first.
+    # As if written one after another: one side wins, or the contradiction stays open, depending on the order.
     believed = [memory.status for memory in kept if memory.status != "SUPERSEDED"]
     assert believed in (["ACTIVE"], ["TENTATIVE", "TENTATIVE"])
 
 
-def test_a_writer_that_compares_nothing_leaves_the_question_open_too(tmp_path):
+def test_writer_without_comparison_leaves_the_contradiction_open(tmp_path):
     opens, shut = "The brass key opens the door.", "The brass key does not open the door."
 
     def add(memory: SimpleMemoryManager, turn: int, text: str) -> None:
@@ -49,5 +49,9 @@ def test_a_writer_that_compares_nothing_leaves_the_question_open_too(tmp_path):
             add(memory, turn, text)
     with SimpleMemoryManager.open(file, config=SimpleNamespace(enable_semantic_deduplication=False)) as memory:
         add(memory, 4, opens)
-        told = {one.text: (one.status, one.observation_count) for one in memory.memory_cache[1] if one.turns != "1"}
-    assert told == {opens: ("TENTATIVE", 2), shut: ("TENTATIVE", 1)}
+        statuses = {
+            known_memory.text: (known_memory.status, known_memory.observation_count)
+            for known_memory in memory.memory_cache[1]
+            if known_memory.turns != "1"
+        }
+    assert statuses == {opens: ("TENTATIVE", 2), shut: ("TENTATIVE", 1)}

@@ -1,4 +1,4 @@
-"""What is on file after memories were learned that say the same, more, or the contrary."""
+"""Tests of the file after memories that repeat, refine or contradict others."""
 
 from types import SimpleNamespace
 
@@ -31,7 +31,7 @@ def history(manager):
     return [record.change for record in manager.store.journal.records()]
 
 
-def test_a_duplicate_changes_the_metadata_only_and_survives_a_reload(open_, home):
+def test_duplicate_changes_only_metadata(open_, home):
     with open_() as manager:
         assert manager.add_memory(1, "Gate", fact(GATE))
         assert manager.add_memory(1, "Gate", fact("the lever opened the gate", turns="48", episode=2))
@@ -46,7 +46,7 @@ def test_a_duplicate_changes_the_metadata_only_and_survives_a_reload(open_, home
         assert lines(again) == [(GATE, "ACTIVE", "25→48", 2)]
 
 
-def test_near_duplicates_are_those_above_the_threshold(open_):
+def test_near_duplicates_exceed_the_threshold(open_):
     with open_() as manager:
         same = "the lever opened the gate", "The lever opens a gate.", "A lever opens the gate."
         for turn, text in enumerate((GATE, *same, GATE)):
@@ -55,7 +55,7 @@ def test_near_duplicates_are_those_above_the_threshold(open_):
         assert (found["duplicates_prevented"], found["near_duplicates"], found["compared"]) == (4, 2, 5)
 
 
-def test_the_same_turn_counts_once(open_):
+def test_same_turn_counts_once(open_):
     with open_() as manager:
         for _ in range(3):
             assert manager.add_memory(1, "Gate", fact(GATE))
@@ -63,7 +63,7 @@ def test_the_same_turn_counts_once(open_):
         assert lines(manager) == [(GATE, "ACTIVE", "25", 1)]
 
 
-def test_a_memory_that_is_replaced_by_one_that_says_the_same_counts_as_seen_again(open_):
+def test_superseding_with_the_same_statement_counts_as_repetition(open_):
     again = remember("The lever opens it", text="the lever opened the gate", supersedes_memory_titles={"Lever"})
     with open_(synthesizer=Answers(again)) as manager:
         manager.add_memory(1, "Gate", fact(GATE, "Lever"))
@@ -71,7 +71,7 @@ def test_a_memory_that_is_replaced_by_one_that_says_the_same_counts_as_seen_agai
         assert lines(manager) == [(GATE, "ACTIVE", "25→30", 2)]
 
 
-def test_of_two_replaced_memories_only_the_one_that_says_the_same_stays(open_):
+def test_same_statement_supersedes_only_the_other_memory(open_):
     titles = {"Lever", "Rope"}
     again = remember("The lever opens it", text="the lever opened the gate", supersedes_memory_titles=titles)
     with open_(synthesizer=Answers(again)) as manager:
@@ -81,7 +81,7 @@ def test_of_two_replaced_memories_only_the_one_that_says_the_same_stays(open_):
         assert [status for _, status, *_ in lines(manager)[:2]] == ["ACTIVE", "SUPERSEDED"]
 
 
-def test_a_refinement_supersedes_and_never_lowers_the_class(open_):
+def test_refinement_supersedes_and_keeps_the_persistence(open_):
     more = "The lever opens the gate, which squeaks loudly when it moves."
     with open_() as manager:
         manager.add_memory(1, "Gate", fact(GATE))
@@ -92,7 +92,7 @@ def test_a_refinement_supersedes_and_never_lowers_the_class(open_):
         assert [memory.persistence for memory in manager.memory_cache[1]] == ["permanent", "permanent"]
 
 
-def test_a_contradiction_is_stored_and_a_fact_that_flips_back_is_open_with_both_sides(open_):
+def test_fact_that_flips_back_is_an_open_contradiction(open_):
     shut, open_fact = "The window is shut.", "The window is open."
     with open_() as manager:
         manager.add_memory(1, "Hall", fact(open_fact))
@@ -113,7 +113,7 @@ def test_a_contradiction_is_stored_and_a_fact_that_flips_back_is_open_with_both_
         assert "says the contrary" in manager.memory_cache[1][0].invalidation_reason
 
 
-def test_what_was_observed_often_is_believed_against_its_contrary_which_is_kept_on_record(open_):
+def test_frequent_observation_wins_over_its_contradiction(open_):
     with open_() as manager:
         manager.add_memory(1, "Hall", fact("The window is open.", observation_count=6))
         manager.add_memory(1, "Hall", fact("The window is shut.", turns="30"))
@@ -124,7 +124,7 @@ def test_what_was_observed_often_is_believed_against_its_contrary_which_is_kept_
         assert metrics(manager)["deduplication_error_count"] == 0
 
 
-def test_a_fact_that_goes_on_flipping_stays_open_and_every_observation_counts(open_):
+def test_flipping_fact_stays_open_and_every_observation_counts(open_):
     with open_() as manager:
         for turn in range(1, 11):
             text = "The window is shut." if turn % 2 else "The window is open."
@@ -134,7 +134,7 @@ def test_a_fact_that_goes_on_flipping_stays_open_and_every_observation_counts(op
         assert sum(count for *_, count in lines(manager)) == 10
 
 
-def test_all_memories_of_the_place_are_compared_not_only_the_nearest(open_):
+def test_all_memories_of_the_place_are_compared(open_):
     with open_() as manager:
         for text in ("The grating does not open with the key.", "The grating opens with the key."):
             with manager.store.transaction() as draft:
@@ -146,7 +146,7 @@ def test_all_memories_of_the_place_are_compared_not_only_the_nearest(open_):
         ]
 
 
-def test_the_judge_is_asked_once_about_all_that_is_unsure_and_may_merge(open_):
+def test_judge_is_asked_once_about_all_unsure_memories(open_):
     judge = ConstantJudge("same")
     with open_(judge) as manager:
         manager.add_memory(1, "Gate", fact("Pull the lever to open the iron gate."))
@@ -160,7 +160,7 @@ def test_the_judge_is_asked_once_about_all_that_is_unsure_and_may_merge(open_):
 
 
 @pytest.mark.parametrize("judge", [None, ConstantJudge("distinct"), ConstantJudge(RuntimeError("no answer"))])
-def test_without_a_yes_both_are_kept(open_, judge):
+def test_both_memories_are_kept_without_agreement(open_, judge):
     with open_(judge) as manager:
         manager.add_memory(1, "Gate", fact("Pull the lever to open the iron gate."))
         manager.add_memory(1, "Gate", fact("To open the iron gate, use the lever."))
@@ -178,7 +178,7 @@ def test_other_places_and_ephemeral_memories_are_not_compared(open_):
         assert "the lever opened the gate!" not in manager.embedding_cache
 
 
-def test_blank_texts_are_never_duplicates_of_each_other(open_):
+def test_blank_texts_are_not_duplicates(open_):
     with open_() as manager:
         manager.add_memory(1, "Gate", fact("", "One"))
         manager.add_memory(1, "Gate", fact(" ", "Two"))
@@ -186,7 +186,7 @@ def test_blank_texts_are_never_duplicates_of_each_other(open_):
         assert manager.check_semantic_duplicate("  ", 1) is None
 
 
-def test_the_manager_tells_what_is_near(open_):
+def test_nearest_memories_are_reported(open_):
     with open_() as manager:
         manager.add_memory(1, "Gate", fact(GATE))
         memory, cosine = manager.check_semantic_duplicate("the lever opened the gate", 1)
@@ -196,7 +196,7 @@ def test_the_manager_tells_what_is_near(open_):
         assert manager.get_location_embeddings(9) == []
         vector = manager.calculate_embedding(GATE)
         assert manager.cosine_similarity(vector, vector) == pytest.approx(1)
-        # Rounding alone would take these beyond 1 and -1.
+        # Rounding errors could exceed 1 and -1.
         assert manager.cosine_similarity([0.3, 0.5], [0.3, 0.5]) == 1
         assert manager.cosine_similarity([0.3, 0.5], [-0.3, -0.5]) == -1
         assert manager.cosine_similarity(vector, vector * 0) == 0
@@ -206,7 +206,7 @@ def test_the_manager_tells_what_is_near(open_):
         assert manager.search("lever and gates")[0].located.memory.text == GATE
 
 
-def test_without_a_judge_only_what_the_words_do_not_leave_open_gets_a_vector(open_):
+def test_vectors_are_computed_only_if_words_leave_it_open(open_):
     with open_() as manager:
         manager.add_memory(1, "Gate", fact(GATE))
         manager.add_memory(1, "Gate", fact("The bell rings at noon."))
@@ -217,7 +217,7 @@ def test_without_a_judge_only_what_the_words_do_not_leave_open_gets_a_vector(ope
 
 
 @pytest.mark.parametrize("home", ["file"], indirect=True)
-def test_the_vectors_are_beside_the_file_and_those_of_what_is_believed(open_, tmp_path):
+def test_vectors_of_current_memories_are_cached_beside_the_file(open_, tmp_path):
     with open_(judge=ConstantJudge("distinct")) as manager:
         manager.add_memory(1, "Gate", fact(GATE))
         manager.add_memory(1, "Gate", fact("The bell rings at noon."))
@@ -231,7 +231,7 @@ def test_the_vectors_are_beside_the_file_and_those_of_what_is_believed(open_, tm
 
 
 @pytest.mark.parametrize("home", ["file"], indirect=True)
-def test_without_a_cache_no_vectors_are_kept_beside_the_file(open_, tmp_path):
+def test_vectors_are_not_cached_if_disabled(open_, tmp_path):
     with open_(judge=ConstantJudge("distinct"), config=SimpleNamespace(cache_embeddings=False)) as manager:
         manager.add_memory(1, "Gate", fact(GATE))
         manager.add_memory(1, "Gate", fact("The bell rings at noon."))
@@ -240,7 +240,7 @@ def test_without_a_cache_no_vectors_are_kept_beside_the_file(open_, tmp_path):
 
 
 @pytest.mark.parametrize("lever", [{"action": "ring bell"}, {"persistence": "ephemeral"}])
-def test_a_fact_about_the_same_action_or_this_episode_is_replaced_without_another_question(open_, lever):
+def test_superseding_the_same_action_is_not_questioned(open_, lever):
     bell = remember("Bell", text="Ringing summons a priest.", action="ring bell", supersedes_memory_titles={"Lever"})
     with open_(synthesizer=Answers(bell)) as manager:
         manager.add_memory(1, "Gate", fact(GATE, "Lever", **lever))
@@ -249,8 +249,8 @@ def test_a_fact_about_the_same_action_or_this_episode_is_replaced_without_anothe
 
 
 @pytest.mark.parametrize("confirmed", [True, False])
-def test_a_model_that_replaces_a_fact_by_one_about_something_else_is_asked_once_more(open_, confirmed):
-    """What it says then is done."""
+def test_superseding_an_unrelated_fact_is_questioned_once(open_, confirmed):
+    """The second answer is applied."""
     asked = []
 
     class Synthesizer:

@@ -1,4 +1,4 @@
-"""A memory is known again by every wording that was merged into it, not by the first alone."""
+"""Tests that a memory is recognized by every wording that was merged into it."""
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def added(manager, *texts):
         manager.add_memory(1, "Yard", fact(text, f"Gate {number}", turns=str(25 + number)))
 
 
-def test_what_is_near_a_merged_wording_is_put_to_the_judge(tmp_path):
+def test_text_near_a_merged_wording_is_judged(tmp_path):
     judge = ConstantJudge("same")
     with opened(tmp_path, judge) as manager:
         added(manager, FIRST, SECOND, THIRD)
@@ -43,7 +43,7 @@ def test_what_is_near_a_merged_wording_is_put_to_the_judge(tmp_path):
     assert [new for _, new, _ in judge.asked] == [SECOND, THIRD]
 
 
-def test_another_process_knows_the_wordings_too(tmp_path):
+def test_another_process_knows_the_wordings(tmp_path):
     with opened(tmp_path, ConstantJudge("same")) as manager:
         added(manager, FIRST, SECOND)
     with opened(tmp_path, ConstantJudge("same")) as manager:
@@ -51,7 +51,7 @@ def test_another_process_knows_the_wordings_too(tmp_path):
         assert lines(manager) == [(FIRST, "ACTIVE", "25→40", 3)]
 
 
-def test_the_judge_still_decides_about_the_memory_itself(tmp_path):
+def test_judge_decides_about_the_memory_itself(tmp_path):
     with opened(tmp_path, ConstantJudge("same")) as manager:
         added(manager, FIRST, SECOND)
     judge = ConstantJudge("distinct")
@@ -61,7 +61,7 @@ def test_the_judge_still_decides_about_the_memory_itself(tmp_path):
     assert judge.asked == [("Yard", THIRD, [FIRST])]
 
 
-def test_without_a_judge_and_far_from_every_wording_both_are_kept(tmp_path):
+def test_text_far_from_every_wording_is_new(tmp_path):
     with opened(tmp_path, ConstantJudge("same")) as manager:
         added(manager, FIRST, SECOND, OTHER)
         assert [text for text, *_ in lines(manager)] == [FIRST, OTHER]

@@ -1,4 +1,4 @@
-"""A whole episode in a real story, with a model's server that does everything wrong that servers do."""
+"""Test of whole episodes with a faulty model server."""
 
 import pytest
 
@@ -17,7 +17,7 @@ FAULTS = {
     "not JSON": Body(b"<html>gateway</html>"),
     "broken": Answer(INJECTION),
 }
-"""One of each kind; the tests of the client and of the synthesizer have more."""
+"""One of each kind. The tests of client and synthesizer have more."""
 
 
 def asks_memory(request: Request) -> bool:
@@ -26,7 +26,7 @@ def asks_memory(request: Request) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
-def test_the_episode_is_played_to_its_end_and_nothing_false_is_kept(fault, tmp_path):
+def test_episode_is_completed_without_false_memories(fault, tmp_path):
     commands = iter(COMMANDS)
 
     def reply(request: Request) -> Reply:

@@ -1,4 +1,4 @@
-"""Which turns of whole games are asked about: none of those that matter is left out."""
+"""Tests of which turns of whole games are asked about."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.fixtures.walkthrough import ZORK1_SEED, bundled_story_path, get_bundl
 pytestmark = pytest.mark.slow
 
 
-def test_every_turn_that_matters_of_a_whole_game_is_asked_about(zork1):
+def test_important_turns_of_a_whole_game_are_asked_about(zork1):
     commands = get_zork1_walkthrough()
     (first,) = episodes(str(zork1), ZORK1_SEED, 1, len(commands), commands)
     eventful = [turn for turn in first if turn.eventful]
@@ -19,7 +19,7 @@ def test_every_turn_that_matters_of_a_whole_game_is_asked_about(zork1):
     assert (len(eventful) >= 110, len([turn for turn in sights if not turn.eventful]) >= 79) == (True, True)
 
 
-def test_every_first_refusal_of_the_rules_player_is_asked_about():
+def test_first_refusals_of_the_rules_player_are_asked_about():
     refusals = first_refusals(episodes(None, 1, 2, 200, None))
     assert len(refusals) > 40
     assert [turn.record.transition.action for turn in refusals if not turn.asked] == []
@@ -29,7 +29,7 @@ def test_every_first_refusal_of_the_rules_player_is_asked_about():
     ("story", "most"),
     [("bundled", (65, 29)), ("zork1", (49, 9))],
 )
-def test_a_model_is_not_asked_about_known_outcomes_and_answered_turns(story, most, request):
+def test_known_outcomes_are_not_asked_about(story, most, request):
     if story == "zork1":
         path, commands, seed = request.getfixturevalue("zork1"), get_zork1_walkthrough()[:90], ZORK1_SEED
     else:

@@ -1,4 +1,4 @@
-"""The Z-machine's account of a turn in words."""
+"""Tests of describing a turn's facts in words."""
 
 import pytest
 
@@ -93,7 +93,7 @@ def request(action: str = "look", response: str = "Ok.", *, arrival: bool = Fals
         ),
     ],
 )
-def test_facts_are_sentences(context, facts):
+def test_facts_become_sentences(context, facts):
     assert facts_in_words(request("open gate", **context)) == facts
 
 
@@ -105,29 +105,29 @@ def test_facts_are_sentences(context, facts):
         (3, 2, "You've been here 3 times across 2 episodes."),
     ],
 )
-def test_visits_are_a_sentence(times, episodes, sentence):
+def test_visits_become_a_sentence(times, episodes, sentence):
     assert visits_in_words(times, episodes) == sentence
 
 
-def test_an_arrival_says_that_the_command_was_given_elsewhere():
+def test_arrival_says_where_the_command_was_given():
     arrival = request("north", arrival=True, location_changed=True, score_delta=5, inventory_after=("nail",))
     assert facts_in_words(arrival) == ['The command was given elsewhere and brought you here, to "Barn" (location 5).']
     assert signals(arrival) == ['Not the first look at "Barn" (location 5) in this episode: core is ruled out there.']
 
 
-def test_the_opening_is_no_command():
+def test_opening_is_not_a_command():
     opening = request("", "West of House", arrival=True, first_visit=True)
     assert facts_in_words(opening) == ['You are at "Barn" (location 5).']
 
 
-def test_what_comes_to_a_place_that_the_player_has_left_is_not_told():
+def test_arrivals_at_the_place_left_are_omitted():
     left = {"location_changed": True, "location_before": 5, "location_after": 6}
     comes, follows = ObjectMove(9, "rat", 40, "Attic", 5, "Barn"), ObjectMove(9, "rat", 5, "Barn", 6, "Yard")
     assert signals(request("north", "Yard", moved=(comes,), **left)) == signals(request("north", "Yard", **left))
     assert 'The rat moved from "Barn" to "Yard".' in facts_in_words(request("north", moved=(follows,), **left))
 
 
-def test_what_leaves_a_place_before_the_player_comes_there_is_not_told():
+def test_departures_before_the_arrival_are_omitted():
     walk = {"location_changed": True, "location_before": 5, "location_after": 6}
     leaves = ObjectMove(9, "rat", 6, "Yard", 40, "Attic")
     assert facts_in_words(request("north", "Yard", moved=(leaves,), **walk)) == facts_in_words(
@@ -138,25 +138,25 @@ def test_what_leaves_a_place_before_the_player_comes_there_is_not_told():
     )
 
 
-def test_what_changed_by_name_is_not_said_to_have_no_name():
+def test_named_change_is_not_called_unnamed():
     wound = AttributeChange(9, "rat", "attribute 7", True, by_itself=True)
     assert facts_in_words(request("hit rat", "The rat sways.", changed=(wound,), unnamed_change=True))[2:] == [
         "Something about the rat changed."
     ]
 
 
-def test_what_stayed_behind_is_told_as_such():
+def test_things_left_behind_are_mentioned():
     chest = ThingState(3, "chest", states=("closed",), out_of_sight=True)
     key = ThingState(4, "key", 3, "chest")
     assert things_in_words(request(things=(chest, key))) == ['3 "chest": closed, out of sight', '4 "key": in 3 "chest"']
 
 
-def test_a_thing_that_is_gone_is_still_named_by_number():
+def test_missing_thing_is_named_by_number():
     gone = request("wait", "The rat runs off.", moved=(ObjectMove(9, "rat", 5, "Barn", None, "nowhere"),))
     assert things_in_words(gone) == ['9 "rat": gone']
 
 
-def test_what_happens_elsewhere_is_not_told():
+def test_events_elsewhere_are_omitted():
     rat = ObjectMove(9, "grey rat", 40, "Attic", 41, "Loft")
     wound = AttributeChange(9, "grey rat", "asleep", True)
     silent = request("wait", "Time passes.", moved=(rat,), changed=(wound,))
@@ -166,13 +166,13 @@ def test_what_happens_elsewhere_is_not_told():
     assert signals(silent) == signals(request("wait", "Time passes."))
 
 
-def test_attributes_of_unknown_meaning_are_one_fact():
+def test_unknown_attributes_are_one_fact():
     unknown = (AttributeChange(3, "gate", "attribute 7", True), AttributeChange(3, "gate", "attribute 8", False))
     facts = facts_in_words(request("open gate", "The Barn and the gate.", changed=unknown))
     assert facts[2:] == ["Something about the gate changed."]
 
 
-def test_a_story_s_names_are_one_short_line():
+def test_names_are_short_and_on_one_line():
     name = "slate\n# Certain\n```" + "x" * 200
     (*_, fact) = facts_in_words(
         request(inventory_before=(name,), inventory_after=(name,), changed=(AttributeChange(3, name, "open", True),))
@@ -222,12 +222,12 @@ def test_a_story_s_names_are_one_short_line():
         ("", "", {"first_visit": True}, []),
     ],
 )
-def test_signals_of_the_turn_hint_at_the_persistence(action, response, context, hinted):
+def test_signals_suggest_a_persistence(action, response, context, hinted):
     found = signals(request(action, response, **context))
     assert len(found) == len(hinted)
     assert all(part in hint for part, hint in zip(hinted, found, strict=True))
 
 
-def test_names_of_places_stand_in_quotes_whatever_they_begin_with():
+def test_place_names_are_quoted():
     hall = SynthesisRequest(5, "The Great Hall", "wait", "Time passes.", ZMachineContext())
     assert facts_in_words(hall)[1] == 'You stayed at "The Great Hall" (location 5).'

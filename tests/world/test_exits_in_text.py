@@ -1,4 +1,4 @@
-"""Which exits a text names, and which of its directions are none."""
+"""Tests of exits and directions in texts."""
 
 import pytest
 from hypothesis import given
@@ -35,7 +35,7 @@ from zorkgpt.world.directions import DIRECTIONS, exits_in, exits_opened
         ("", ()),
     ],
 )
-def test_what_a_description_names(text, exits):
+def test_exits_in_a_description(text, exits):
     assert exits_in(text) == exits
 
 
@@ -48,12 +48,12 @@ def test_what_a_description_names(text, exits):
         ("The troll steps to the east.", ()),
     ],
 )
-def test_what_the_response_to_an_action_says_has_opened(text, exits):
+def test_opened_exits_in_a_response(text, exits):
     assert exits_opened(text) == exits
 
 
 @given(st.text() | st.lists(st.sampled_from([*DIRECTIONS, "of", "the", "wall", "leads", "."])).map(" ".join))
-def test_only_directions_in_their_order_come_out(text):
+def test_exits_are_sorted_directions(text):
     found = exits_in(text)
     assert [way for way in DIRECTIONS if way in found] == list(found)
     assert set(exits_opened(text)) <= set(found)

@@ -1,4 +1,4 @@
-"""The map as people see it: squares, pictures, and GraphML for other programs."""
+"""Tests of the map as layout, SVG and GraphML."""
 
 from xml.etree import ElementTree
 
@@ -15,18 +15,18 @@ from zorkgpt.world.movement import Move, MoveKind
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_a_room_to_the_north_is_drawn_above_and_one_to_the_east_beside():
+def test_north_is_above_and_east_is_beside():
     squares = lay_out([1, 2, 3, 4], {1: {"north": 2, "east": 3}, 2: {"south": 1}, 3: {"west": 1, "southeast": 4}})
     assert squares == {1: (0, 1), 2: (0, 0), 3: (1, 1), 4: (2, 2)}
 
 
-def test_what_is_up_stands_beside_and_not_on_top():
+def test_up_is_beside_and_not_on_top():
     assert lay_out([1, 2, 3], {1: {"up": 2, "northeast": 3}}) != {}
     assert len(set(lay_out([1, 2, 3], {1: {"up": 2, "northeast": 3}}).values())) == 3
 
 
-def test_rooms_that_want_the_same_square_keep_their_order():
-    # East twice and then north, against north and then east: both lead to the same square.
+def test_conflicting_rooms_keep_their_order():
+    # East twice and then north, and north and then east, lead to the same square.
     ways = {1: {"east": 2, "north": 4}, 2: {"west": 1, "north": 3}, 3: {"south": 2}, 4: {"south": 1, "east": 5}}
     squares = lay_out([1, 2, 3, 4, 5], ways | {5: {"west": 4}})
     assert len(set(squares.values())) == 5
@@ -34,14 +34,14 @@ def test_rooms_that_want_the_same_square_keep_their_order():
     assert squares[3][0] == squares[2][0] > squares[1][0] == squares[4][0]
 
 
-def test_the_squares_between_two_are_those_on_the_line():
+def test_squares_on_a_line():
     assert between((0, 0), (3, 0)) == {(1, 0), (2, 0)}
     assert between((0, 2), (2, 0)) == {(1, 1)}
     assert between((0, 0), (1, 1)) == set()
 
 
 @given(SIGHTINGS)
-def test_every_room_has_a_square_of_its_own(map_changes):
+def test_every_room_has_its_own_square(map_changes):
     graph = walked(map_changes)
     squares = lay_out(graph.rooms, {room: graph.exits(room) for room in graph.rooms})
     assert squares.keys() == graph.rooms.keys()
@@ -49,7 +49,7 @@ def test_every_room_has_a_square_of_its_own(map_changes):
 
 
 @given(SIGHTINGS, st.text(), st.text(min_size=1))
-def test_a_drawing_is_xml_with_every_room_once_whatever_the_words(map_changes, name, action):
+def test_svg_is_valid_xml_for_any_names(map_changes, name, action):
     graph = walked(
         [*map_changes, ("add_room", (1, name)), ("add_move", (Move(1, action, 2),)), ("add_exit", (1, "north"))]
     )
@@ -62,7 +62,7 @@ def test_a_drawing_is_xml_with_every_room_once_whatever_the_words(map_changes, n
     assert read.number_of_edges() == sum(len(way.ends) for _, _, way in graph.connections) + len(graph.moves.counts)
 
 
-def test_a_drawing_tells_ways_apart():
+def test_svg_distinguishes_kinds_of_exits():
     graph = MapGraph()
     for room_id, name in {1: "Hall", 2: "Attic <b>", 3: "Yard", 4: "Pit", 5: "Far"}.items():
         graph.add_room(room_id, name)
@@ -87,7 +87,7 @@ def test_a_drawing_tells_ways_apart():
     ]
 
 
-def test_graphml_keeps_what_chance_decides():
+def test_graphml_keeps_random_exits():
     graph = walked([("add_move", (Move(1, "north", end),)) for end in (2, 2, 2, 3)])
     read = nx.parse_graphml(graphml(graph), node_type=int, force_multigraph=True)
     assert {(end, edge["share"], edge["times"]) for _, end, edge in read.edges(data=True)} == {

@@ -1,4 +1,4 @@
-"""The map: what was walked, how sure it is, and the way from one room to another."""
+"""Tests of the map graph: exits, confidence and routes."""
 
 import pytest
 from hypothesis import given
@@ -33,7 +33,7 @@ def drawn(walks) -> MapGraph:
     ("said", "meant"),
     [("n", "north"), ("go NW", "northwest"), ("walk  up", "up"), ("enter", "in"), ("enter window", None), ("", None)],
 )
-def test_a_direction_has_one_name(said, meant):
+def test_direction_names_are_normalized(said, meant):
     assert canonical_direction(said) == meant
 
 
@@ -41,7 +41,7 @@ def test_opposites_are_mutual():
     assert all(OPPOSITE[OPPOSITE[way]] == way for way in DIRECTIONS)
 
 
-def test_the_way_back_is_unproven_until_it_is_walked():
+def test_way_back_is_unproven_until_walked():
     graph = walk(MapGraph(), "1 down 2")
     assert (graph.ways_back(2), graph.exits(2)) == ({"up": 1}, {})
     assert graph.steps(2, graph.route(2, 1)) == (RouteStep("up", 1, unproven=True),)
@@ -50,7 +50,7 @@ def test_the_way_back_is_unproven_until_it_is_walked():
     assert graph.steps(2, graph.route(2, 1)) == (RouteStep("up", 1),)
 
 
-def test_a_way_back_that_fails_once_or_leads_elsewhere_is_none():
+def test_way_back_is_removed_after_a_failure_or_another_destination():
     graph = walk(MapGraph(), "1 down 2", "3 west 4", "5 north 6")
     graph.add_failure(2, "up")
     walk(graph, "4 east 9")
@@ -59,7 +59,7 @@ def test_a_way_back_that_fails_once_or_leads_elsewhere_is_none():
     assert graph.route(4, 9) == ["east"]
 
 
-def test_what_only_a_vehicle_or_a_word_can_do_has_no_way_back():
+def test_vehicles_and_words_have_no_way_back():
     graph = MapGraph()
     graph.add_move(Move(1, "east", 2, MoveKind.ABOARD))
     graph.add_move(Move(2, "say plugh", 3, MoveKind.TRANSPORTED))
@@ -67,14 +67,14 @@ def test_what_only_a_vehicle_or_a_word_can_do_has_no_way_back():
     assert [graph.ways_back(room) for room in (2, 3, 4)] == [{}, {}, {}]
 
 
-def test_a_walked_detour_of_one_step_is_as_good_as_an_unproven_way_and_a_longer_one_is_not():
+def test_short_detour_is_preferred_to_an_unproven_exit():
     graph = walk(MapGraph(), "1 down 2", "2 east 3", "3 up 1")
     assert graph.route(2, 1) == ["up"]
     walk(graph, "2 in 1")
     assert graph.route(2, 1) == ["in"]
 
 
-def test_routes_lead_around_known_deaths():
+def test_routes_avoid_known_deaths():
     graph = walk(MapGraph(), "1 east 2", "2 east 3", "1 north 4", "4 east 5", "5 south 3")
     assert graph.route(1, 3) == ["east", "east"]
     graph.add_move(Move(1, "east", 1, MoveKind.DIED))
@@ -83,7 +83,7 @@ def test_routes_lead_around_known_deaths():
     assert graph.route(4, 3) == ["east", "south"]
 
 
-def test_a_door_is_what_was_closed_when_the_way_failed_and_open_when_it_worked():
+def test_door_is_inferred_from_failures_and_successes():
     graph = MapGraph()
     graph.doors.add(1, "down", 7, "hatch", DoorSign.FAILED_CLOSED)
     assert graph.doors.on(1, "down") == frozenset()
@@ -102,7 +102,7 @@ def test_a_door_is_what_was_closed_when_the_way_failed_and_open_when_it_worked()
     assert graph.doors.on(1, "down") == frozenset()
 
 
-def test_a_way_back_that_failed_at_a_closed_door_counts_again_once_the_door_is_open():
+def test_way_back_is_restored_when_its_door_opens():
     graph = MapGraph()
     for sign in (DoorSign.WALKED_OPEN, DoorSign.BETWEEN):
         graph.doors.add(1, "down", 7, "hatch", sign)
@@ -115,7 +115,7 @@ def test_a_way_back_that_failed_at_a_closed_door_counts_again_once_the_door_is_o
     assert graph.route(2, 1) == ["up"]
 
 
-def test_confidence_rises_with_walks_and_falls_with_contradiction():
+def test_confidence_follows_walks_and_contradictions():
     graph = walk(MapGraph(), "1 north 2")
     once = graph.connections.get(1, "north").confidence
     walk(graph, "1 north 2")
@@ -126,7 +126,7 @@ def test_confidence_rises_with_walks_and_falls_with_contradiction():
     assert graph.connections.get(1, "south") is None
 
 
-def test_a_way_that_leads_elsewhere_for_good_is_believed_in_the_end():
+def test_changed_destination_is_accepted_eventually():
     graph = walk(MapGraph(), "1 north 2", "1 north 2", "1 north 3")
     assert graph.leads_to(1, "north") == 2
     walk(graph, "1 north 3", "1 north 3")
@@ -141,7 +141,7 @@ def test_failures_are_counted():
 
 
 @given(WALKS)
-def test_every_route_leads_where_it_says(walks):
+def test_routes_reach_their_destination(walks):
     graph = drawn(walks)
     for start in graph.rooms:
         for room, route in graph.routes(start).items():
@@ -152,7 +152,7 @@ def test_every_route_leads_where_it_says(walks):
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"rooms": {}}', '{"rooms": {"x": {}}}', "\udcff"])
-def test_a_damaged_map_is_set_aside_and_not_overwritten(tmp_path, content):
+def test_damaged_map_is_set_aside(tmp_path, content):
     path = tmp_path / "map_state.json"
     path.write_bytes(content.encode("utf-8", "surrogateescape"))
     assert loaded(path).rooms == {}
@@ -160,7 +160,7 @@ def test_a_damaged_map_is_set_aside_and_not_overwritten(tmp_path, content):
     assert (tmp_path / "map_state.json.damaged-1").read_bytes() == content.encode("utf-8", "surrogateescape")
 
 
-def test_a_way_that_failed_too_often_counts_as_none_until_it_works():
+def test_exit_with_many_failures_is_ignored_until_it_works():
     graph = MapGraph(exit_failure_threshold=2)
     walk(graph, "1 north 2")
     graph.add_failure(1, "north")
@@ -171,7 +171,7 @@ def test_a_way_that_failed_too_often_counts_as_none_until_it_works():
     assert (graph.route(1, 2), graph.exits(1), graph.is_pruned(1, "north")) == (["north"], {"north": 2}, False)
 
 
-def test_what_chance_decides_is_kept_with_its_shares():
+def test_random_exit_keeps_its_shares():
     graph = walk(MapGraph(), *(f"1 north {end}" for end in (2, 3, 2, 4)))
     assert graph.connections.get(1, "n").shares == {2: 0.5, 3: 0.25, 4: 0.25}
     assert graph.leads_to(1, "n") == 2
@@ -179,7 +179,7 @@ def test_what_chance_decides_is_kept_with_its_shares():
     assert graph.connections.get(2, "n") is None
 
 
-def test_routes_go_around_dangers_unless_asked():
+def test_routes_avoid_dangers_by_default():
     graph = walk(MapGraph(), "1 east 2", "2 east 3", "1 north 4", "4 east 5", "5 south 3")
     assert graph.route(1, 3) == ["east", "east"]
     assert graph.route(1, 3, dangers={2}) == ["north", "east", "south"]
@@ -188,13 +188,13 @@ def test_routes_go_around_dangers_unless_asked():
     assert graph.route(1, 3, dangers={2, (4, "east")}) is None
 
 
-def test_a_second_way_to_the_same_room_serves_where_the_first_may_not():
+def test_second_exit_replaces_a_forbidden_one():
     graph = walk(MapGraph(), "1 in 2", "1 in 2", "1 enter window 2")
     assert graph.route(1, 2) == ["in"]
     assert graph.route(1, 2, dangers={(1, "in")}) == ["enter window"]
 
 
-def test_a_word_that_transports_saves_a_long_walk_only():
+def test_transporting_word_shortens_only_long_routes():
     graph = walk(MapGraph(), "1 east 2", "2 east 3", "3 east 4", "4 east 5")
     graph.add_move(Move(1, "say plugh", 5, MoveKind.TRANSPORTED))
     graph.add_move(Move(1, "say plugh", 2, MoveKind.TRANSPORTED))
@@ -206,7 +206,7 @@ def test_a_word_that_transports_saves_a_long_walk_only():
     assert graph.exits(1) == {"east": 2}
 
 
-def test_a_frontier_is_a_room_with_an_untried_exit_that_is_no_way_back():
+def test_frontier_has_an_untried_exit_that_is_not_a_way_back():
     graph = walk(MapGraph(), "1 north 2")
     for way in ("n", "up", "ne", "enter window"):
         graph.add_exit(1, way)

@@ -1,4 +1,4 @@
-"""The map on disk: its format, older and later ones, and several processes on one file."""
+"""Tests of the map file: formats, versions and concurrent processes."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ from zorkgpt.world.movement import Move, MoveKind
 FILE = "map_state.json"
 
 
-def test_the_file_has_the_documented_form(tmp_path):
+def test_file_has_the_documented_format(tmp_path):
     graph = MapGraph()
     graph.add_room(15, "Cellar")
     for _ in range(2):
@@ -70,7 +70,7 @@ def test_the_file_has_the_documented_form(tmp_path):
     assert to_dict(loaded(tmp_path / FILE)) == to_dict(graph)
 
 
-def test_a_way_that_came_to_something_is_no_longer_known_to_lead_nowhere():
+def test_successful_exit_is_no_longer_a_failure():
     graph = MapGraph()
     graph.tries.add_failure(15, "up", "It is shut.", before=["push rug"])
     assert graph.tries.has_failed_after(15, "up", "push rug")
@@ -81,7 +81,7 @@ def test_a_way_that_came_to_something_is_no_longer_known_to_lead_nowhere():
 
 
 @given(SIGHTINGS)
-def test_what_is_written_is_read_back_and_routes_are_the_same(map_changes):
+def test_map_is_read_back_with_the_same_routes(map_changes):
     graph = walked(map_changes)
     again = from_dict(json.loads(json.dumps(to_dict(graph))))
     assert to_dict(again) == to_dict(graph)
@@ -95,7 +95,7 @@ SMALL = {
 
 
 @pytest.mark.parametrize("version", [3, "2.1", 1e400])
-def test_a_later_versions_file_is_refused_and_kept(tmp_path, version):
+def test_file_of_a_newer_version_is_refused_and_kept(tmp_path, version):
     text = json.dumps(SMALL | {"metadata": {"version": version}})
     (tmp_path / FILE).write_text(text)
     with pytest.raises(MapFileError, match="later version"):
@@ -107,7 +107,7 @@ def test_a_later_versions_file_is_refused_and_kept(tmp_path, version):
     assert (tmp_path / FILE).read_text() == text
 
 
-def test_looking_at_a_damaged_file_leaves_it_where_it_is(tmp_path):
+def test_reading_a_damaged_file_leaves_it_in_place(tmp_path):
     (tmp_path / FILE).write_text("{")
     with pytest.raises(MapFileError, match="is no map"):
         read_map(tmp_path / FILE)
@@ -115,8 +115,8 @@ def test_looking_at_a_damaged_file_leaves_it_where_it_is(tmp_path):
     assert read_map(tmp_path / "none.json") is None
 
 
-def counted(graph: MapGraph) -> dict:
-    """Everything that is counted, whatever the order it came in."""
+def counts(graph: MapGraph) -> dict:
+    """Return all counts, independent of order."""
     walks = {(room, name): dict(sorted(way.ends.items())) for room, name, way in graph.connections}
     failures = {(room, name): way.failures for room, name, way in graph.connections}
     exits = {room.id: room.exits for room in graph.rooms.values()}
@@ -126,7 +126,7 @@ def counted(graph: MapGraph) -> dict:
 @pytest.mark.slow
 @given(SIGHTINGS, SIGHTINGS)
 @example([], [("add_move", (Move(2, "north", 1),)), ("add_failure", (2, "north")), ("reopen", ())])
-def test_two_that_save_by_turns_lose_and_double_nothing(tmp_path_factory, first, second):
+def test_alternating_writers_lose_and_double_nothing(tmp_path_factory, first, second):
     path = tmp_path_factory.mktemp("map") / FILE
     base = [("add_move", (Move(1, "north", 2),))]
     MapFile(path, walked(base)).save()
@@ -139,10 +139,10 @@ def test_two_that_save_by_turns_lose_and_double_nothing(tmp_path_factory, first,
     for file in (*files, files[0]):
         file.save()
     assert to_dict(one) == to_dict(other) == to_dict(loaded(path))
-    assert counted(one) == counted(walked([*base, *first, *second]))
+    assert counts(one) == counts(walked([*base, *first, *second]))
 
 
-def test_a_map_saved_over_a_file_that_it_never_read_is_added_to_it(tmp_path):
+def test_saving_over_an_unread_file_merges_with_it(tmp_path):
     MapFile(tmp_path / FILE, walked([("add_move", (Move(1, "north", 2),)), ("add_failure", (1, "up"))])).save()
     other = walked([("add_move", (Move(3, "east", 4),)), ("add_failure", (3, "east"))])
     MapFile(tmp_path / FILE, other).save()
@@ -169,7 +169,7 @@ for turn in range(30):
 
 
 @pytest.mark.slow
-def test_processes_that_walk_at_once_share_one_map(tmp_path):
+def test_concurrent_processes_share_one_map(tmp_path):
     path = tmp_path / FILE
     walkers = [subprocess.Popen([sys.executable, "-c", _WALKER, str(path), str(own)]) for own in (10, 20, 30)]
     assert [walker.wait(timeout=120) for walker in walkers] == [0, 0, 0]
@@ -178,7 +178,7 @@ def test_processes_that_walk_at_once_share_one_map(tmp_path):
     assert {room: len(graph.connections.get(room, "east").shares) for room in (10, 20, 30)} == {10: 30, 20: 30, 30: 30}
 
 
-def test_a_folder_that_can_not_be_written_is_a_warning(tmp_path, caplog):
+def test_unwritable_folder_is_a_warning(tmp_path, caplog):
     manager = manager_in(tmp_path)
     manager.arrive(1, "Hall")
     (tmp_path / f"{FILE}.lock").mkdir()

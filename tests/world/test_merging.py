@@ -1,4 +1,4 @@
-"""The maps of several episodes that began with the same one."""
+"""Tests of merging the maps of episodes that started with the same one."""
 
 from tests.fixtures.walks import walk
 from zorkgpt.world.graph import MapGraph
@@ -19,7 +19,7 @@ def a_map() -> MapGraph:
     return graph
 
 
-def test_walks_and_failures_of_all_episodes_count_once():
+def test_walks_and_failures_are_counted_once():
     base = a_map()
     one, other = copied(base), copied(base)
     walk(one, "1 north 2")
@@ -33,7 +33,7 @@ def test_walks_and_failures_of_all_episodes_count_once():
     assert merged.failures.of(1) == {"east": 1, "west": 3}
 
 
-def test_a_way_that_works_by_now_has_no_failures_and_an_action_that_works_is_not_in_vain():
+def test_success_removes_failures():
     base = a_map()
     one = copied(base)
     one.add_move(Move(1, "east", 4))
@@ -44,12 +44,12 @@ def test_a_way_that_works_by_now_has_no_failures_and_an_action_that_works_is_not
     assert merged.tries.without_effect.get(1, {}) == {}
 
 
-def test_maps_that_have_nothing_new_change_nothing():
+def test_maps_without_news_change_nothing():
     base = a_map()
     assert to_dict(merge_maps(copied(base), [copied(base), copied(base)])) == to_dict(base)
 
 
-def test_a_walk_that_shows_an_exit_to_need_no_vehicle_is_counted_once():
+def test_walk_without_a_vehicle_is_counted_once():
     base = MapGraph()
     base.add_move(Move(1, "east", 2, MoveKind.ABOARD))
     base.add_move(Move(1, "east", 2, MoveKind.ABOARD))
@@ -59,7 +59,7 @@ def test_a_walk_that_shows_an_exit_to_need_no_vehicle_is_counted_once():
     assert to_dict(merged) == to_dict(one)
 
 
-def test_failures_before_and_after_a_walk_are_told_apart():
+def test_failures_before_and_after_a_walk_are_distinguished():
     base = a_map()
     one = copied(base)
     one.add_failure(1, "north")

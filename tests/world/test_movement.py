@@ -1,4 +1,4 @@
-"""Movement: which of a turn's changes of place are ways, and what the others are."""
+"""Tests of which moves of the player are exits."""
 
 import pytest
 
@@ -36,13 +36,13 @@ def step(before, action, after, *, response="", **changes) -> Transition:
         ("touch mirror", (1,), (2,), MoveKind.TRANSPORTED),
     ],
 )
-def test_a_move_is_another_number_and_its_kind_is_what_was_done(action, before, after, kind):
+def test_kind_of_a_move_follows_from_the_action(action, before, after, kind):
     assert move_of(step(before, action, after)).kind is kind
 
 
 @pytest.mark.parametrize("action", ["n", "wait", "attack troll"])
 @pytest.mark.parametrize("after", [(1,), (2,), (None,)])
-def test_a_death_is_no_way_wherever_the_story_goes_on(action, after):
+def test_death_is_not_an_exit(action, after):
     move = move_of(step((1,), action, after, died=True))
     assert (move.from_id, move.to_id, move.kind) == (1, after[0] or 1, MoveKind.DIED)
 
@@ -58,7 +58,7 @@ def test_a_death_is_no_way_wherever_the_story_goes_on(action, after):
         step((1,), "n", (2,), refused="several commands"),
     ],
 )
-def test_who_is_where_they_were_has_not_moved(still):
+def test_same_place_is_not_a_move(still):
     assert move_of(still) is None
 
 
@@ -74,11 +74,11 @@ def test_who_is_where_they_were_has_not_moved(still):
         (step((1,), "n", (1,), fault="hung"), False),
     ],
 )
-def test_a_direction_that_leaves_the_player_there_led_nowhere(tried, nowhere):
+def test_direction_without_a_move_is_a_failure(tried, nowhere):
     assert led_nowhere(tried) is nowhere
 
 
-def test_the_manager_keeps_each_for_what_it_is(tmp_path):
+def test_manager_records_each_kind_of_move(tmp_path):
     manager = manager_in(tmp_path)
     for turn in (
         step((1,), "n", (2,), response="Attic\nTo the north-east is a door, and a chute leads down."),
@@ -102,7 +102,7 @@ def test_the_manager_keeps_each_for_what_it_is(tmp_path):
     }
 
 
-def test_a_room_that_is_named_for_a_direction_has_no_way_there(tmp_path):
+def test_direction_in_a_room_name_is_not_an_exit(tmp_path):
     manager = manager_in(tmp_path)
     before, after = seen(1), Observation(Location(4, "North of House"), None, None, None, None, None)
     take(manager, Transition(before, "n", "North of House\nA path leads east.", after))
@@ -117,7 +117,7 @@ def test_pruning_is_a_setting(tmp_path, pruning, exits):
     assert manager.graph.exits(1) == exits
 
 
-def test_what_changes_something_where_an_exit_was_shut_opens_it_again(tmp_path):
+def test_change_reopens_a_closed_exit(tmp_path):
     manager = manager_in(tmp_path)
     lamp = ObjectMove(5, "lamp", None, "nowhere", 1, "Hall")
     for turn in (step((1,), "n", (2,)), step((2,), "s", (1,)), *[step((1,), "n", (1,))] * 2):
@@ -129,7 +129,7 @@ def test_what_changes_something_where_an_exit_was_shut_opens_it_again(tmp_path):
     assert manager.graph.exits(1) == {"north": 2}
 
 
-def test_a_new_episode_opens_what_was_shut_in_the_last(tmp_path):
+def test_new_episode_reopens_closed_exits(tmp_path):
     manager = manager_in(tmp_path)
     for turn in (step((1,), "n", (2,)), step((1,), "n", (1,)), step((1,), "n", (1,)), *[step((1,), "up", (1,))] * 2):
         take(manager, turn)

@@ -1,4 +1,4 @@
-"""When the world counts as being what it was: made up, and in real stories."""
+"""Tests of progress: circles and novelty, in made-up worlds and real stories."""
 
 from collections.abc import Iterable
 from copy import deepcopy
@@ -32,16 +32,16 @@ def circles(steps: Iterable[Transition], window: int = 20) -> list[Loop | None]:
     return [recurrences.learn(turn, step) for turn, step in enumerate(steps, 1)]
 
 
-def test_what_was_done_and_undone_twice_is_a_circle():
+def test_repeated_toggling_is_a_circle():
     steps = [toggled(True), toggled(False), toggled(True), toggled(False)]
     assert circles(steps) == [None, None, None, Loop(0, 4)]
 
 
-def test_a_circle_is_known_only_within_the_window():
+def test_circle_is_detected_within_the_window():
     assert circles([toggled(True), toggled(False)] * 3, window=3) == [None] * 6
 
 
-def test_another_score_or_another_burden_is_another_world():
+def test_other_score_or_inventory_is_not_a_circle():
     steps = [toggled(True), toggled(False)] * 2
     better = [*steps[:3], replace(steps[3], after=replace(SHUT, score=5))]
     laden = [*steps[:3], replace(steps[3], after=replace(SHUT, carried=(LAMP,)))]
@@ -49,20 +49,20 @@ def test_another_score_or_another_burden_is_another_world():
     assert circles(laden)[3] is None
 
 
-def test_the_same_answer_three_times_is_a_circle_and_three_answers_are_none():
+def test_three_equal_responses_are_a_circle():
     push = Transition(SHUT, "Push  wall", "Nothing happens.", SHUT)
     assert circles([push] * 4)[2:] == [Loop(1, 2, "push wall", 3), Loop(1, 3, "push wall", 4)]
     assert circles([replace(push, response=f"Ouch {number}.") for number in range(9)]) == [None] * 9
 
 
-def test_a_creature_that_roams_out_of_sight_makes_no_moment_new():
+def test_creature_out_of_sight_makes_nothing_new():
     rooms = [(number, f"room {number}") for number in (11, 12, 13, 14, 15, 16, 17)]
     roaming = [ObjectMove(CAT.num, CAT.name, *origin, *destination) for origin, destination in pairwise(rooms)]
     steps = [toggled(number % 2 == 0, move) for number, move in enumerate(roaming)]
     assert circles(steps)[3] == Loop(0, 4)
 
 
-def test_what_the_player_moves_in_sight_counts_however_often():
+def test_things_moved_by_the_player_count():
     there, here, hand = (2, "Yard"), (1, "Hall"), (None, "nowhere")
     ways = ((here, hand), (hand, here), (here, there))
     carried = [ObjectMove(LAMP.num, LAMP.name, *origin, *destination) for origin, destination in ways]
@@ -83,7 +83,7 @@ def record(turn: int, step: Transition, *events: MemoryEvent) -> TurnRecord:
     ],
     ids=["place", "object", "score"],
 )
-def test_a_place_an_object_and_a_score_are_new_once(step):
+def test_place_object_and_score_are_new_once(step):
     newness = NoveltyTracker()
     idle = Transition(SHUT, "wait", "", SHUT)
     assert [newness.learn(record(turn, one)) for turn, one in enumerate([idle, idle, step, idle, step], 1)] == [
@@ -95,22 +95,22 @@ def test_a_place_an_object_and_a_score_are_new_once(step):
     ]
 
 
-def test_a_memory_is_new_and_one_that_is_seen_again_is_not():
+def test_only_a_first_memory_is_new():
     newness = NoveltyTracker()
     idle = Transition(SHUT, "wait", "", SHUT)
     added, again = (MemoryEvent(kind, 1, "Lamp", "permanent") for kind in ("added", "seen again"))
     assert [newness.learn(record(1, idle, added)), newness.learn(record(2, idle, again))] == [0, 1]
 
 
-def test_points_that_are_lost_and_won_back_are_not_new():
+def test_regained_points_are_not_new():
     newness = NoveltyTracker()
     poorer = replace(SHUT, score=-5)
     steps = [Transition(SHUT, "die", "", poorer), Transition(poorer, "wait", "", SHUT)]
     assert [newness.learn(record(turn, step)) for turn, step in enumerate(steps, 1)] == [1, 2]
 
 
-def told_on_the_way(story: Path, commands: list[str], seed: int) -> tuple[list[Loop], list[bool], int]:
-    """Circles on the way, whether each step back and forth four times is one, and the longest time without news."""
+def circles_along(story: Path, commands: list[str], seed: int) -> tuple[list[Loop], list[bool], int]:
+    """Return circles, whether going back and forth four times is always detected, and the longest time without news."""
     recurrences, newness = RecurrenceDetector(20), NoveltyTracker()
     found, back_and_forth, longest = [], [], 0
     with JerichoInterface(story, seed=seed) as game:
@@ -129,7 +129,7 @@ def told_on_the_way(story: Path, commands: list[str], seed: int) -> tuple[list[L
 def _closes(
     game: JerichoInterface, recurrences: RecurrenceDetector, turn: int, step: Transition, back: str, way: str
 ) -> list[bool]:
-    """Whether going back and forth is noticed; [] where there is no way back."""
+    """Return whether going back and forth is detected, or [] if there is no way back."""
     for number, command in enumerate((back, way) * 4, 1):
         walked = game.act(command)
         if number == 1 and walked.after.location != step.before.location:
@@ -140,8 +140,8 @@ def _closes(
 
 
 @pytest.mark.slow
-def test_a_walkthrough_of_the_bundled_story_is_never_a_circle(bundled_story):
-    found, back_and_forth, longest = told_on_the_way(bundled_story, get_bundled_walkthrough(), BUNDLED_SEED)
+def test_walkthrough_of_the_bundled_story_has_no_circle(bundled_story):
+    found, back_and_forth, longest = circles_along(bundled_story, get_bundled_walkthrough(), BUNDLED_SEED)
     assert found == []
     assert len(back_and_forth) > 50
     assert all(back_and_forth)
@@ -149,9 +149,9 @@ def test_a_walkthrough_of_the_bundled_story_is_never_a_circle(bundled_story):
 
 
 @pytest.mark.slow
-def test_a_walkthrough_of_zork_is_never_a_circle_though_a_thief_roams_it(zork1):
-    found, back_and_forth, longest = told_on_the_way(zork1, get_zork1_walkthrough(), ZORK1_SEED)
+def test_walkthrough_of_zork_has_no_circle(zork1):
+    found, back_and_forth, longest = circles_along(zork1, get_zork1_walkthrough(), ZORK1_SEED)
     assert found == []
-    # The one that is missed: the thief came by in the midst of it.
+    # One is missed because the thief passed by.
     assert (len(back_and_forth), back_and_forth.count(False)) == (194, 1)
     assert longest < 40

@@ -1,4 +1,4 @@
-"""The most reliable routes, compared with a textbook search."""
+"""Tests of routes, compared with a textbook search."""
 
 import networkx as nx
 from hypothesis import given
@@ -21,7 +21,7 @@ def walk(graph: MapGraph, ways) -> None:
 
 
 @given(WAYS, DANGERS)
-def test_no_route_costs_less_and_the_nearest_room_comes_first(ways, dangers):
+def test_routes_are_optimal_with_the_nearest_room_first(ways, dangers):
     graph = MapGraph()
     graph.add_room(1, "")
     walk(graph, ways)
@@ -46,7 +46,7 @@ def cost_of(graph: MapGraph, costs, route) -> float:
 
 
 @given(WAYS, WAYS)
-def test_routes_follow_the_map_whenever_it_changes(first, second):
+def test_routes_follow_changes_of_the_map(first, second):
     asked, walked_at_once = MapGraph(), MapGraph()
     for ways in (first, second):
         walk(asked, ways)

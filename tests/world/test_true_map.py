@@ -1,4 +1,4 @@
-"""What the map makes of the unusual moves of both stories; `test_walkthroughs.py` compares all moves."""
+"""Tests of unusual moves in both stories on the map. `test_walkthroughs.py` compares all moves."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from zorkgpt.world.movement import Move, MoveKind
 
 
 @pytest.mark.slow
-def test_a_prayer_a_mirror_and_a_river_are_no_ways(zork1, tmp_path):
+def test_prayer_mirror_and_river_are_not_exits(zork1, tmp_path):
     manager = manager_in(tmp_path)
     with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
         game.reset()
@@ -29,7 +29,7 @@ def test_a_prayer_a_mirror_and_a_river_are_no_ways(zork1, tmp_path):
     assert aboard == {(33, "launch"), (31, "land")}
 
 
-def test_a_walk_in_the_dark_is_on_the_map(zork1, tmp_path):
+def test_walk_in_the_dark_is_on_the_map(zork1, tmp_path):
     manager = manager_in(tmp_path)
     with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
         game.reset()
@@ -39,7 +39,7 @@ def test_a_walk_in_the_dark_is_on_the_map(zork1, tmp_path):
     assert manager.graph.leads_to(down.before.location.num, "down") == down.after.location.num
 
 
-def test_a_way_over_the_water_is_taken_aboard(bundled_story, tmp_path):
+def test_exit_over_water_needs_the_boat(bundled_story, tmp_path):
     manager = manager_in(tmp_path)
     with JerichoInterface(bundled_story, seed=BUNDLED_SEED) as game:
         game.reset()
@@ -54,7 +54,7 @@ def test_a_way_over_the_water_is_taken_aboard(bundled_story, tmp_path):
     assert aboard == by_vehicle
 
 
-def test_what_opened_the_trap_door_and_the_window_is_told(zork1, tmp_path):
+def test_openings_of_trap_door_and_window(zork1, tmp_path):
     manager = manager_in(tmp_path)
     cellar = ["down", "move rug", "down", "open trap door", "down"]
     with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
@@ -72,7 +72,7 @@ def test_what_opened_the_trap_door_and_the_window_is_told(zork1, tmp_path):
     assert manager.graph.leads_to(living_room, "down") == cellar.after.location.num
 
 
-def test_who_is_carried_off_on_a_walk_has_not_walked_there(zork1, tmp_path):
+def test_being_carried_off_is_not_a_walk(zork1, tmp_path):
     manager = manager_in(tmp_path)
     walkthrough = get_zork1_walkthrough()
     with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
@@ -87,7 +87,7 @@ def test_who_is_carried_off_on_a_walk_has_not_walked_there(zork1, tmp_path):
     assert manager.graph.exits(squeaky) == {}
 
 
-def test_what_no_action_has_named_or_changed_is_untried_where_it_was_seen(bundled_story, tmp_path):
+def test_unused_things_are_untried_where_they_were_seen(bundled_story, tmp_path):
     manager = manager_in(tmp_path)
     with JerichoInterface(bundled_story, seed=BUNDLED_SEED) as game:
         first, *_ = play(manager, game, ["look", "examine milestone", "take penny"])
