@@ -1,4 +1,4 @@
-"""The architecture page is true: each term is defined in one place, and every named module exists."""
+"""Tests of the architecture page."""
 
 import ast
 import re
@@ -22,14 +22,14 @@ def defined_in(path: Path) -> set[str]:
     return functions | {name for name, _ in defined_types(path)}
 
 
-def test_the_glossary_is_sorted_without_duplicates():
+def test_glossary_is_sorted_without_duplicates():
     words = [word for word, _, _ in GLOSSARY]
     assert len(words) >= 30
     assert words == sorted(set(words))
 
 
 @pytest.mark.parametrize(("word", "module", "name"), GLOSSARY)
-def test_every_glossary_term_names_an_existing_definition(word, module, name):
+def test_every_glossary_term_has_a_definition(word, module, name):
     assert name in defined_in(ROOT / module)
 
 
@@ -37,9 +37,9 @@ TYPE_PARAMETERS = {"TypeVar", "ParamSpec"}
 
 
 def defined_types(path: Path) -> list[tuple[str, bool]]:
-    """Return the classes and type aliases of a module without leading underscores, with whether it is a parameter.
+    """Return the public classes and type aliases of a module, with whether they are type parameters.
 
-    A type parameter means nothing outside the function that uses it, so several modules may have one of a name.
+    A type parameter is local to its function, so several modules may have one with the same name.
     """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     found = [(node.name, None) for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
@@ -55,7 +55,7 @@ def defined_types(path: Path) -> list[tuple[str, bool]]:
 
 
 @pytest.mark.slow
-def test_no_two_classes_or_type_aliases_have_the_same_name():
+def test_class_names_are_unique():
     types = [each for path in MODULES for each in defined_types(path)]
     names = Counter(name for name, is_parameter in types if not is_parameter)
     assert len(names) > 500
@@ -63,7 +63,7 @@ def test_no_two_classes_or_type_aliases_have_the_same_name():
     assert names.keys().isdisjoint(name for name, is_parameter in types if is_parameter)
 
 
-def test_every_module_that_the_page_names_exists():
+def test_every_module_on_the_page_exists():
     named = set(re.findall(r"`((?:[\w]+/)*\w+\.py)`", PAGE))
     there = {path.relative_to(ROOT).as_posix() for path in [*MODULES, *ROOT.glob("*.py"), *ROOT.glob("tests/**/*.py")]}
     assert len(named) > 30
@@ -73,13 +73,13 @@ def test_every_module_that_the_page_names_exists():
 
 
 @pytest.mark.parametrize("package", [path.parent for path in MODULES if path.name == "__init__.py"], ids=str)
-def test_every_module_that_a_package_docstring_names_exists(package):
+def test_every_module_in_a_package_docstring_exists(package):
     docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
     named = re.findall(r"`([\w/]+\.py)`", docstring)
     assert [name for name in named if not (package / name).exists() and not (ROOT / name).exists()] == []
 
 
-def test_a_turn_reaches_the_memory_file_in_ten_frames_of_ours(tmp_path):
+def test_turn_reaches_the_memory_file_in_ten_frames(tmp_path):
     frames = measured(tmp_path)
     assert list(frames) == ["new", "seen again", "replaced"]
     assert all(stack[-1].startswith("files.py: ") for stack in frames.values())

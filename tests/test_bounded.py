@@ -1,4 +1,4 @@
-"""Bytes from outside are read within limits, or refused with one typed error."""
+"""Tests of parsing untrusted bytes within limits."""
 
 import io
 import json
@@ -33,7 +33,7 @@ def depth_of(value) -> int:
 
 
 @given(VALUES)
-def test_a_value_within_the_limits_is_read_as_it_was_written(value):
+def test_value_within_limits_is_read_unchanged(value):
     text = json.dumps(value)
     if len(text) > LIMITS.max_bytes or depth_of(value) > LIMITS.max_depth:
         with pytest.raises(OutOfBounds):
@@ -44,7 +44,7 @@ def test_a_value_within_the_limits_is_read_as_it_was_written(value):
 
 
 @given(st.text(alphabet='[]{}":,\\1e-.tN \n') | st.binary())
-def test_any_other_bytes_are_one_kind_of_error(given_bytes):
+def test_other_bytes_raise_one_error_type(given_bytes):
     try:
         value = parse_json(given_bytes, LIMITS)
     except OutOfBounds:
@@ -64,30 +64,30 @@ def test_any_other_bytes_are_one_kind_of_error(given_bytes):
         ('"a\nb"', "is not JSON: Invalid control character"),
     ],
 )
-def test_the_error_says_what_is_wrong(text, reason):
+def test_error_names_the_reason(text, reason):
     with pytest.raises(OutOfBounds) as caught:
         parse_json(text, replace(LIMITS, max_bytes=200_000))
     assert caught.value.reason.startswith(reason)
 
 
-def test_too_many_bytes_are_refused_before_they_are_parsed():
+def test_too_many_bytes_are_refused_before_parsing():
     with pytest.raises(OutOfBounds, match=r"^The letter has more than 1,000 bytes\. It is sent back\.$") as caught:
         parse_json("1" * 1001, LIMITS)
     assert (caught.value.subject, caught.value.reason) == ("The letter", "has more than 1,000 bytes")
 
 
-def test_brackets_in_strings_are_no_nesting():
+def test_brackets_in_strings_are_not_nesting():
     assert parse_json(json.dumps(["[" * 500]), LIMITS) == ["[" * 500]
 
 
 @pytest.mark.parametrize("number", ["NaN", "-Infinity", "[Infinity]", "1e999"])
-def test_a_number_that_json_does_not_know_can_be_refused(number):
+def test_non_json_number_can_be_refused(number):
     parse_json(number, LIMITS)
     with pytest.raises(OutOfBounds, match=r"is not a JSON value"):
         parse_json(number, LIMITS, finite=True)
 
 
-def test_a_file_is_read_up_to_the_limit(tmp_path):
+def test_file_is_read_up_to_the_limit(tmp_path):
     path = tmp_path / "letter"
     path.write_bytes(b"x" * 1000)
     assert read_file(path, LIMITS) == b"x" * 1000
@@ -97,14 +97,14 @@ def test_a_file_is_read_up_to_the_limit(tmp_path):
 
 
 @given(st.lists(st.binary(max_size=12)))
-def test_only_a_line_beyond_the_limit_is_cut(lines):
+def test_only_lines_beyond_the_limit_are_cut(lines):
     lines = [line.replace(b"\n", b"") for line in lines]
     cut = list(lines_of(io.BytesIO(b"".join(line + b"\n" for line in lines)), replace(LIMITS, max_bytes=8)))
     assert cut == [(line + b"\n")[:8] for line in lines]
 
 
 @given(st.text(alphabet="[]{}ab"), st.integers(0, 5))
-def test_the_depth_of_broken_json_is_that_of_its_brackets(text, most):
+def test_depth_of_broken_json_is_that_of_its_brackets(text, most):
     depths = [
         sum(text[:end].count(each) for each in "[{") - sum(text[:end].count(each) for each in "]}")
         for end in range(len(text) + 1)
@@ -112,7 +112,7 @@ def test_the_depth_of_broken_json_is_that_of_its_brackets(text, most):
     assert nests_deeply(text, most) == (max(depths) > most)
 
 
-# Each took minutes, or more memory than there is, before.
+# Each of these once took minutes or too much memory.
 COSTLY = {
     "a fence and line breaks": "```" + "\n" * 900_000,
     "braces and quotes": "{'" * 6_000 + "}",
@@ -126,7 +126,7 @@ COSTLY = {
 
 
 @pytest.mark.parametrize("text", COSTLY.values(), ids=COSTLY)
-def test_an_answer_is_parsed_in_time_linear_in_its_length(text):
+def test_answer_is_parsed_in_linear_time(text):
     answer, thoughts = split_reasoning(text)
     assert len(answer) + len(thoughts) <= len(text)
     assert parse_action(text) is None

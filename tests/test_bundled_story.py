@@ -1,4 +1,4 @@
-"""The bundled story holds each thing that it is there to teach, played in a real interpreter."""
+"""Tests of the bundled story in a real interpreter."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import pytest
 
 from tests.fixtures.slackwater import PROFILE, ROOT, WALKTHROUGH, Play
 
-# Jericho says so of every story that is not in its own list.
+# Jericho warns about every story that is not in its list.
 pytestmark = pytest.mark.filterwarnings("ignore:Game .* is not fully supported")
 
 INTO_THE_HOUSE = [
@@ -23,7 +23,7 @@ TO_THE_STAITHE = [*TO_THE_MARSH, "north", "west", "south", "west"]
 TO_THE_WALL = WALKTHROUGH[: WALKTHROUGH.index("say ebbandry")]
 
 NEWCOMER = (ROOT / "tests" / "data" / "slackwater_newcomer.txt").read_text("utf-8").splitlines()
-"""What a newcomer tries, one command a line, and [Room] where that room must have been reached."""
+"""Commands of a newcomer, one per line, with [Room] where that room must have been reached."""
 NOT_UNDERSTOOD = (
     *("not a verb", "any such thing", "idn't understand", "nly understood", "hich do you mean", "What do you want"),
     *("want to talk to someone", "said too little", "aren't holding", "not sure what"),
@@ -40,20 +40,20 @@ def play() -> Iterator[Play]:
 # The file
 
 
-def test_the_compiled_story_is_what_its_source_gives(inform):
+def test_compiled_story_matches_its_source(inform):
     checked = subprocess.run(
         [sys.executable, ROOT / "scripts" / "build_story", "--check"], capture_output=True, text=True, check=False
     )
     assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
 
 
-def test_the_profile_names_the_objects_that_it_numbers(play):
+def test_profile_numbers_match_object_names(play):
     assert PROFILE["player_object"] == play.told("player")
     assert [play.memory.name(n) for n in PROFILE["vehicle_objects"]] == ["punt"]
     assert play.memory.name(PROFILE["dark_object"]) == "(darkness object)"
 
 
-def test_the_profile_knows_the_attributes(play):
+def test_profile_attributes(play):
     facts = [("small window", "door"), ("sea chest", "container"), ("short sword", "static"), ("pear", "edible")]
     assert [play.has(*fact) for fact in facts] == [True, True, False, True]
     assert play.has("notice", "readable")
@@ -66,7 +66,7 @@ def test_the_profile_knows_the_attributes(play):
     assert play.has("small window", "open")
 
 
-def test_every_thing_answers_to_the_last_word_of_its_name(play):
+def test_things_are_named_by_the_last_word(play):
     known = {entry.text for entry in play.machine.dictionary}
     library = {0, play.number("Object"), play.number("Class"), play.number("compass")}
     things = [n for n in range(1, play.machine.object_count + 1) if play.memory.parent(n) not in library]
@@ -79,7 +79,7 @@ def test_every_thing_answers_to_the_last_word_of_its_name(play):
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_story_understands_what_its_texts_suggest(seed):
+def test_story_understands_words_of_its_texts(seed):
     play = Play(seed)
     misunderstood, strayed = [], []
     for line in NEWCOMER:
@@ -94,7 +94,7 @@ def test_the_story_understands_what_its_texts_suggest(seed):
     play.close()
 
 
-def test_the_newcomer_tries_things_in_every_room(play):
+def test_newcomer_commands_cover_every_room(play):
     rooms = set()
     for line in NEWCOMER:
         if not line.startswith("["):
@@ -105,7 +105,7 @@ def test_the_newcomer_tries_things_in_every_room(play):
 
 
 @pytest.mark.parametrize("room", ["Causeway End", "Kitchen", "Cellar", "Open Mere"])
-def test_what_the_texts_name_in_passing_is_scenery_that_no_list_shows(play, room):
+def test_mentioned_scenery_is_concealed(play, room):
     walk = iter(WALKTHROUGH)
     while play.room != room:
         play(next(walk))
@@ -116,25 +116,25 @@ def test_what_the_texts_name_in_passing_is_scenery_that_no_list_shows(play, room
 
 
 @pytest.mark.parametrize("question", ["climb", "unlock", "examine"])
-def test_who_answers_a_question_with_a_direction_walks(play, question):
+def test_direction_as_answer_is_a_move(play, question):
     assert "What do you want" in play(question)
     play("n")
     assert play.room == "Hollow Lane"
 
 
-def test_a_question_is_answered_with_a_noun(play):
+def test_question_is_answered_with_a_noun(play):
     assert "Waist high" in play("examine", "milestone")
     play("n", "n", "examine")
     assert "notice under" in play("notice")
 
 
-def test_help_and_about_say_how_to_play_and_what_this_is(play):
+def test_help_and_about(play):
     assert "INVENTORY" in play("help")
     assert "an errand in twenty-nine rooms" in play("about")
     assert play.told("turns") == 0
 
 
-def test_a_hint_says_more_when_it_is_asked_for_again(play):
+def test_repeated_hint_says_more(play):
     play("read letter")
     nudge, more, solution = (play("hint") for _ in range(3))
     assert "window" not in nudge
@@ -145,7 +145,7 @@ def test_a_hint_says_more_when_it_is_asked_for_again(play):
     assert play.told("turns") == 1
 
 
-def test_hints_follow_what_was_achieved(play):
+def test_hints_follow_progress(play):
     hints = []
     for command in WALKTHROUGH[:-1]:
         play(command)
@@ -155,7 +155,7 @@ def test_hints_follow_what_was_achieved(play):
     assert "accounts balance" in hints[-1]
 
 
-def test_a_hint_in_the_dark_is_about_the_dark(play):
+def test_hint_in_the_dark(play):
     play(*BELOW[:-3], "open trap door", "down")
     assert "light" in play.asked("hint")
 
@@ -164,7 +164,7 @@ def test_a_hint_in_the_dark_is_about_the_dark(play):
 
 
 @pytest.mark.parametrize("seed", range(1, 11))
-def test_the_walkthrough_reaches_100_points_and_victory(seed):
+def test_walkthrough_reaches_100_points_and_victory(seed):
     play = Play(seed)
     last = play(*WALKTHROUGH)
     assert "****  You have won  ****" in last
@@ -173,7 +173,7 @@ def test_the_walkthrough_reaches_100_points_and_victory(seed):
     play.close()
 
 
-def test_memory_says_what_the_text_says_on_every_step_of_the_walkthrough(play):
+def test_memory_matches_text_at_every_step(play):
     for turn, command in enumerate(WALKTHROUGH, start=1):
         play(command)
         assert play.told("turns") == turn
@@ -183,7 +183,7 @@ def test_memory_says_what_the_text_says_on_every_step_of_the_walkthrough(play):
             assert f"scored {play.told('score')} out of a possible 100, in {turn} turn" in play.asked("score")
 
 
-def test_the_same_seed_and_commands_give_the_same_transcript():
+def test_same_seed_gives_the_same_transcript():
     transcripts = []
     for _ in range(2):
         play = Play(7)
@@ -192,7 +192,7 @@ def test_the_same_seed_and_commands_give_the_same_transcript():
     assert transcripts[0] == transcripts[1]
 
 
-def test_no_status_line_and_no_prompt_are_printed(play):
+def test_no_status_line_or_prompt_is_printed(play):
     assert play("north").strip().splitlines()[0] == "Hollow Lane"
     assert ">" not in play("look")
 
@@ -200,7 +200,7 @@ def test_no_status_line_and_no_prompt_are_printed(play):
 # What a memory can learn
 
 
-def test_winning_leads_through_twenty_rooms_and_more(play):
+def test_winning_requires_twenty_rooms(play):
     rooms = {play.told("location")}
     for command in WALKTHROUGH:
         play(command)
@@ -208,7 +208,7 @@ def test_winning_leads_through_twenty_rooms_and_more(play):
     assert len(rooms) >= 20
 
 
-def test_the_window_must_be_examined_then_opened_then_entered(play):
+def test_window_is_examined_opened_and_entered(play):
     play("north", "north", "east", "northwest")
     assert "look more closely" in play("open window")
     assert "shut" in play("enter window")
@@ -218,14 +218,14 @@ def test_the_window_must_be_examined_then_opened_then_entered(play):
     assert (play.room, play.told("score")) == ("Kitchen", 7)
 
 
-def test_sword_and_lamp_are_back_in_place_after_a_restart(play):
+def test_sword_and_lamp_return_after_a_restart(play):
     places = [play.holder("short sword"), play.holder("storm lamp")]
     play(*INTO_THE_HOUSE, "south", "take sword", "drop sword")
     play.env.reset()
     assert [play.holder("short sword"), play.holder("storm lamp")] == places == ["Hall", "Kitchen"]
 
 
-def test_the_lamp_warns_and_then_goes_out(play):
+def test_lamp_warns_and_goes_out(play):
     play(*INTO_THE_HOUSE, "turn on lamp")
     said = "".join(play("wait") for _ in range(400))
     warnings = ["flickers", "turning red", "gutters", "goes out"]
@@ -233,7 +233,7 @@ def test_the_lamp_warns_and_then_goes_out(play):
     assert "no oil left" in play("turn on lamp")
 
 
-def test_the_dark_cellar_kills_who_lingers(play):
+def test_dark_cellar_is_deadly(play):
     play(*BELOW[:-3], "open trap door", "down")
     assert play.told("location") == PROFILE["dark_object"]
     assert play.room == "Cellar"
@@ -243,12 +243,12 @@ def test_the_dark_cellar_kills_who_lingers(play):
     assert play.ended == "death"
 
 
-def test_who_knows_the_way_leaves_the_dark_alive(play):
+def test_known_way_leaves_the_dark_alive(play):
     play(*BELOW[:-3], "open trap door", "down", "north", "west", "west")
     assert (play.room, play.ended) == ("Salt Pans", None)
 
 
-def test_the_trap_door_bars_itself_behind_you(play):
+def test_trap_door_closes_behind_the_player(play):
     assert "bar drop" in play(*BELOW)
     assert "barred" in play("up")
     assert "barred" in play("open trap door")
@@ -258,7 +258,7 @@ def test_the_trap_door_bars_itself_behind_you(play):
 
 
 @pytest.mark.parametrize("gift", ["bread", "iron key"])
-def test_the_troll_takes_a_gift_gratefully_and_kills_at_the_next_attempt(play, gift):
+def test_troll_accepts_a_gift_and_kills_later(play, gift):
     play(*TO_THE_TROLL)
     assert "puts an arm across" in play("north", "north")
     assert "gratefully" in play(f"give {gift} to troll")
@@ -266,7 +266,7 @@ def test_the_troll_takes_a_gift_gratefully_and_kills_at_the_next_attempt(play, g
     assert "You have died" in play("north")
 
 
-def test_the_troll_flinches_at_the_bottle_and_brine_undoes_it(play):
+def test_troll_fears_the_bottle_and_brine_kills_it(play):
     play(*BRINE, *TO_THE_TROLL)
     assert "flinches" in play("give bottle to troll")
     play("give iron key to troll")
@@ -297,23 +297,23 @@ def test_fresh_water_only_earns_thanks(play):
     assert play.room == "Toll Arch"
 
 
-def test_what_helps_against_the_troll_can_be_read(play):
+def test_advice_about_the_troll_can_be_read(play):
     assert "BRINE" in play(*INTO_THE_HOUSE, "south", "west", "read ledger")
     assert "TROLLS" in play("east", "north", "north", "southwest", "east", "south", "west", "north", "read slate")
 
 
 @pytest.mark.parametrize("command", ["open door", "north", "pull nails", "break door", "unlock door with letter"])
-def test_the_front_door_is_nailed_shut(play, command):
+def test_front_door_cannot_be_opened(play, command):
     play("north", "north", command)
     assert (play.room, play.has("front door", "open")) == ("Front Yard", False)
 
 
-def test_the_tree_cannot_be_climbed(play):
+def test_tree_cannot_be_climbed(play):
     assert "can't be climbed" in play("north", "north", "east", "climb tree")
     assert "can't be climbed" in play("up")
 
 
-def test_the_wrong_key_does_not_open_what_the_right_key_opens(play):
+def test_wrong_key_does_not_open(play):
     play(*BELOW, "north", "east", "take brass key", "west", "west", "west")
     play("east", "north", "west", "northeast", "south", "south", "up")
     assert "wrong key" in play("unlock oak door with iron key")
@@ -322,7 +322,7 @@ def test_the_wrong_key_does_not_open_what_the_right_key_opens(play):
     assert play.room == "Reeve's Chamber"
 
 
-def test_the_bottle_is_filled_elsewhere(play):
+def test_bottle_is_filled_elsewhere(play):
     assert "nothing here" in play(*BRINE[:4], "fill bottle")
     play("south", "fill bottle")
     assert play.holder("brine") == "glass bottle"
@@ -330,7 +330,7 @@ def test_the_bottle_is_filled_elsewhere(play):
     assert play.holder("fresh water") == "glass bottle"
 
 
-def test_the_chest_holds_things_and_scores_treasures_once(play):
+def test_chest_scores_treasures_once(play):
     play(*TO_THE_MARSH, "north", "west", "south", "take amber", "north", "east", "south", "east", "east", "south")
     play(*INTO_THE_HOUSE, "south", "open chest", "put lamp in chest")
     before = play.told("score")
@@ -341,7 +341,7 @@ def test_the_chest_holds_things_and_scores_treasures_once(play):
     assert [play.holder("storm lamp"), play.holder("amber bead")] == ["sea chest", "sea chest"]
 
 
-def test_an_award_is_given_once(play):
+def test_points_are_awarded_once(play):
     play("read letter", "read letter", "drop letter", "take letter", "read letter")
     assert play.told("score") == 1
 
@@ -355,7 +355,7 @@ def test_four_rooms_are_named_marsh(play):
     assert len(set(marshes)) == len(marshes) == 4
 
 
-def test_the_punt_moves_between_rooms_once_its_rope_is_cut(play):
+def test_punt_moves_after_its_rope_is_cut(play):
     play(*INTO_THE_HOUSE, "south", "take sword", "north", "north", "southwest", "east", "south", "south")
     play(*TO_THE_STAITHE)
     assert "made fast with a tarred rope" in play("west")
@@ -368,7 +368,7 @@ def test_the_punt_moves_between_rooms_once_its_rope_is_cut(play):
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_jackdaw_steals_what_shines_and_its_nest_gives_it_back(seed):
+def test_jackdaw_steals_shiny_things_and_its_nest_returns_them(seed):
     play = Play(seed)
     play("take penny", "north")
     for _ in range(60):
@@ -380,7 +380,7 @@ def test_the_jackdaw_steals_what_shines_and_its_nest_gives_it_back(seed):
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_jackdaw_does_not_rob_who_holds_the_clapper(seed):
+def test_clapper_protects_from_the_jackdaw(seed):
     play = Play(seed)
     play("north", "north", "east", "take clapper", "west", "south", "south", "take penny", "north")
     for _ in range(60):
@@ -389,14 +389,14 @@ def test_the_jackdaw_does_not_rob_who_holds_the_clapper(seed):
     play.close()
 
 
-def test_the_magic_word_is_written_only_in_the_chapel(play):
+def test_magic_word_is_only_in_the_chapel(play):
     before = WALKTHROUGH.index("read inscription")
     transcript = [play(command) for command in WALKTHROUGH]
     assert "EBBANDRY" in transcript[before]
     assert not [text for text in transcript[:before] if "ebbandry" in text.lower()]
 
 
-def test_the_word_opens_the_wall_that_listens_and_does_nothing_elsewhere(play):
+def test_magic_word_works_only_at_the_listening_wall(play):
     assert "Nothing here has an ear" in play("say ebbandry")
     play(*TO_THE_WALL, "push wall", "east")
     assert play.room == "Salt Gallery"
@@ -418,7 +418,7 @@ def test_the_word_opens_the_wall_that_listens_and_does_nothing_elsewhere(play):
     ],
     ids=["causeway", "well", "berries", "green twice", "green elsewhere", "troll struck twice", "pit", "sluice"],
 )
-def test_a_deadly_step_kills_and_ends_the_game(play, commands):
+def test_deadly_step_ends_the_game(play, commands):
     play(*commands[:-1])
     assert play.ended is None
     assert "****  You have died  ****" in play(commands[-1])
@@ -426,7 +426,7 @@ def test_a_deadly_step_kills_and_ends_the_game(play, commands):
 
 
 @pytest.mark.parametrize("steps", [["south"], ["go home"]])
-def test_the_causeway_lets_you_home_when_the_accounts_balance(play, steps):
+def test_causeway_opens_when_the_accounts_balance(play, steps):
     assert "under water" in play("go home")
     play(*WALKTHROUGH[:-1])
     assert (play.room, play.told("score")) == ("Causeway End", 96)
@@ -434,7 +434,7 @@ def test_the_causeway_lets_you_home_when_the_accounts_balance(play, steps):
     assert play.ended == "victory"
 
 
-def test_the_punt_is_entered_and_left_by_walking(play):
+def test_punt_is_entered_and_left_by_walking(play):
     play(*WALKTHROUGH[: WALKTHROUGH.index("cut rope") + 1], "exit")
     assert "step into the punt" in play("west")
     assert "step ashore" in play("north", "north")

@@ -1,4 +1,4 @@
-"""What the benchmark of coverage counts, and that it plays a small story."""
+"""Tests of the coverage benchmark."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ def memory(where: int, category: str = "NOTE", action: str = "", claims: tuple[C
     return LocatedMemory(where, "", kept)
 
 
-def test_a_place_is_covered_by_its_memories_and_those_of_its_things():
+def test_place_is_covered_by_its_memories_and_things():
     places = [
         VisitedPlace(1, "Attic"),
         VisitedPlace(2, "Barn", visible={20: "hat"}),
@@ -32,7 +32,7 @@ def test_a_place_is_covered_by_its_memories_and_those_of_its_things():
     assert uncovered(places, believed) == [places[2]]
 
 
-def test_a_danger_that_was_survived_three_times_is_listed_in_vain():
+def test_danger_survived_three_times_is_not_useful():
     believed = [
         memory(KITCHEN.num, "DANGER", "eat cake"),
         memory(ATTIC.num, "DANGER", "eat cake"),
@@ -49,7 +49,7 @@ def test_a_danger_that_was_survived_three_times_is_listed_in_vain():
     assert [line.partition(" (")[2] for line in in_vain] == ["survived 3, died 1)"]
 
 
-def test_a_death_is_repeated_only_if_it_happened_in_the_episode_before():
+def test_death_is_repeated_only_after_the_previous_episode():
     run = Run("a story", 1, deaths=[Death(episode, 9, 5, "Kitchen", "eat cake") for episode in (1, 2, 4)])
 
     assert [death.episode for death in run.repeated] == [2]
@@ -64,14 +64,14 @@ def test_a_death_is_repeated_only_if_it_happened_in_the_episode_before():
         (LossCause.ACTION, {"creature": None}, {"action": "wait"}),
     ],
 )
-def test_a_death_is_repeated_by_the_same_cause(cause, same, other):
+def test_death_is_repeated_by_the_same_cause(cause, same, other):
     first = Death(1, 9, 5, "Kitchen", "eat cake", cause, 7, "You fall.")
 
     assert Run("a story", 1, deaths=[first, replace(first, episode=2, **same)]).repeated
     assert not Run("a story", 1, deaths=[first, replace(first, episode=2, **other)]).repeated
 
 
-def test_a_small_story_is_covered_at_the_end():
+def test_small_story_is_covered():
     run = play(str(own_stories.compiled("lantern")), 1, 2, 20)
 
     assert len(run.kb) == len(run.scores) == 2

@@ -1,4 +1,4 @@
-"""The documentation is true: snippets run, commands work, links resolve."""
+"""Tests of the documentation: snippets, commands and links."""
 
 import contextlib
 import io
@@ -26,7 +26,7 @@ SHORTER = dict.fromkeys(("learning-5", "learning-4x200", "learning-8x200", "jttl
 )
 SHORTER["generations-8x64"] = "generations-1x1x2"
 SHORTER["500"] = "40"
-"""Replacements for the protocols, seeds and steps of search of the pages, so that tests finish soon."""
+"""Replacements for protocols, seeds and search steps in the pages, so that tests are short."""
 REAL_SERVER = "http://localhost:11434/v1"
 
 
@@ -57,7 +57,7 @@ def run(line: str, folder: Path, server: ChatServer, zork: str) -> subprocess.Co
     replaced = {REAL_SERVER: server.url, "path/to/zork1.z5": zork} | SHORTER
     words = [replaced.get(word, word) for word in words]
     if not {"memories", "map", "games", "doctor", "view", "eval"} & set(words):
-        # An episode that has reached its limit goes on where the limit is higher.
+        # A finished episode needs a higher limit.
         words += ["--max-turns", "9" if "--resume" in words else "6"]
     if "eval" in words and "--seeds" not in words:
         words += ["--seeds", "1"]
@@ -81,16 +81,16 @@ def test_every_command_works(line, request):
     assert bool(server.requests) == ("--model" in line)
 
 
-def test_the_readme_has_commands():
+def test_readme_has_commands():
     assert len(commands()) >= 9
 
 
-def test_the_readme_names_the_test_command_of_ci():
+def test_readme_names_the_test_command_of_ci():
     assert "pip install uv && uv run --all-groups pytest\n" in blocks(README, "bash")
     assert (ROOT / ".ci" / "run").read_text().endswith("\npip install uv && uv run --all-groups pytest\n")
 
 
-def test_the_readme_snippet_prints_its_memories(tmp_path, monkeypatch):
+def test_readme_snippet_prints_its_memories(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     [snippet] = blocks(README, "python")
     printed = io.StringIO()
@@ -102,13 +102,13 @@ def test_the_readme_snippet_prints_its_memories(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_tables_of_settings_match_the_code():
+def test_tables_of_settings_match_the_code():
     checked = subprocess.run([sys.executable, "-m", "scripts.document_settings", "--check"], cwd=ROOT)
     assert checked.returncode == 0, "run: uv run python -m scripts.document_settings"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_relative_link_resolves(page):
+def test_relative_links_resolve(page):
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
         assert (page.parent / target).exists(), target
@@ -116,7 +116,7 @@ def test_every_relative_link_resolves(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_lists_and_tables_parse_in_every_markdown_dialect(page):
-    """Some dialects need an empty line before a list or table, and an indentation of four."""
+    """Some dialects require an empty line before a list or table, and an indentation of four."""
     prose = re.sub(r"^( *)```.*?^\1```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     wrong, before = [], ""
     for line in prose.splitlines():
@@ -135,7 +135,7 @@ def test_every_named_test_and_benchmark_exists():
     assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
 
 
-def test_the_readme_is_short():
+def test_readme_is_short():
     assert len(README.encode()) <= 6 * 1024
 
 
@@ -146,7 +146,7 @@ def test_every_page_is_in_the_index():
     assert set(linked) == {*pages, "../CONTRIBUTING.md", "../CHANGELOG.md", "../SECURITY.md"} - {"index.md"}
 
 
-def test_the_contributing_page_lists_the_checks_that_run():
+def test_contributing_page_lists_the_checks():
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     [table] = re.findall(r"^\| check \| by hand \|\n(.*?)\n\n", page, re.DOTALL | re.MULTILINE)
     made = (ROOT / "scripts" / "check").read_text(encoding="utf-8").replace("format --check", "format")
@@ -154,7 +154,7 @@ def test_the_contributing_page_lists_the_checks_that_run():
     assert [line for line in made.replace(' "$@"', "").splitlines() if line.startswith("uv run")] == by_hand
 
 
-def test_the_table_of_packages_matches_the_import_layers():
+def test_table_of_packages_matches_the_import_layers():
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ((?:`[a-z_.]+`(?:, )?)+) \| .+ \|$", page, re.MULTILINE)
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
@@ -167,7 +167,7 @@ def _existing_packages(layer: str) -> str:
     return " | ".join(package for package in packages if find_spec(package))
 
 
-def test_the_page_of_extras_lists_every_extra_with_its_packages():
+def test_page_of_extras_lists_every_extra_with_its_packages():
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     brings = {
         extra: {

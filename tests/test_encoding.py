@@ -1,4 +1,4 @@
-"""Plain values as JSON: what comes back is what went in."""
+"""Tests of encoding plain values as JSON."""
 
 import json
 from dataclasses import dataclass
@@ -28,16 +28,16 @@ class Said:
 @example("\ud83d, half a pair", False)
 @example(["\ud83d, half a pair"], True)
 @example(2**64, False)
-def test_plain_values_come_back_as_they_were(value, indented):
+def test_plain_values_are_read_back(value, indented):
     assert json.loads(as_json(value, indented=indented)) == value
 
 
-def test_an_event_of_a_log_stays_on_one_line_whatever_is_said():
+def test_event_stays_on_one_line():
     for said in ("two\nlines\u2028and\u0085more", "two\nlines, \ud83d"):
         assert b"\n" not in as_json({"said": said})
 
 
 @given(TEXTS)
-def test_a_dataclass_is_an_object_of_its_fields(text):
+def test_dataclass_is_an_object_of_its_fields(text):
     told = json.loads(as_json({"said": Said(text, Said(text))}))
     assert told == {"said": {"text": text, "within": {"text": text, "within": None}}}

@@ -1,4 +1,4 @@
-"""What says the same, what says more, what contradicts, and what is left to others."""
+"""Tests of comparing texts: same, adds, conflict or unsure."""
 
 import json
 from collections import Counter
@@ -99,7 +99,7 @@ CONFLICTS = [
     ("It always rains.", "It never rains.", "differs in quantity: always; differs in negation: never"),
 ]
 
-# Pairs that are near each other in their words and may not be joined.
+# Pairs with similar words that must not be merged.
 UNSURE = [
     ("The guard wants 3 coins.", "The guard wants 5 coins.", "differs in number: 3, 5"),
     ("The north exit leads out.", "The south exit leads out.", "differs in direction: north, south"),
@@ -218,7 +218,7 @@ UNSURE = [
 ]
 
 
-# "+" stands for an article before a word, "=" for a quotation.
+# "+" marks an article before a word, and "=" a quotation.
 READ = [
     ("The lamp, an old one, is on; a bell (brass) rings!", "+lamp, +old 1, is on. +bell, brass, rings."),
     ("“A whole quotation.”", "+whole quotation."),
@@ -245,7 +245,7 @@ READ = [
 
 
 @pytest.mark.parametrize(("text", "expected"), READ)
-def test_a_text_is_read_as_words_with_their_stops_quotes_and_articles(text, expected):
+def test_text_is_read_as_words_with_marks(text, expected):
     found = read(text)
     marked = zip(found.words, found.stops, found.literal, found.articles, strict=True)
     assert (
@@ -254,17 +254,17 @@ def test_a_text_is_read_as_words_with_their_stops_quotes_and_articles(text, expe
 
 
 @pytest.mark.parametrize(("older", "newer"), SAME)
-def test_nothing_but_form_is_the_same_in_either_order(older, newer):
+def test_differences_of_form_are_the_same(older, newer):
     assert compare(older, newer) == compare(newer, older) == Contrast("same")
 
 
 @pytest.mark.parametrize(("older", "newer"), ADDS)
-def test_all_of_it_and_more_adds_and_the_mirror_says_so(older, newer):
+def test_longer_text_adds_to_the_shorter(older, newer):
     assert compare(older, newer).relation == "adds"
     assert compare(newer, older) == Contrast("unsure", ("the older one says more",))
 
 
-def test_what_is_added_is_named():
+def test_added_words_are_named():
     assert compare(
         "The lamp is on.", "The lamp is on; it flickers a lot as long as the wind blows in here."
     ) == Contrast("adds", ("adds: it flickers a lot as long wind blows",))
@@ -274,13 +274,13 @@ def test_what_is_added_is_named():
 
 
 @pytest.mark.parametrize(("older", "newer", "reason"), CONFLICTS)
-def test_a_negation_or_a_pair_of_opposites_alone_is_a_conflict(older, newer, reason):
+def test_negation_or_opposites_conflict(older, newer, reason):
     assert compare(older, newer) == Contrast("conflict", tuple(reason.split("; ")))
     assert compare(newer, older).relation == "conflict"
 
 
 @pytest.mark.parametrize(("older", "newer", "reason"), UNSURE)
-def test_any_other_difference_is_left_open_with_its_reason(older, newer, reason):
+def test_other_difference_is_unsure_with_a_reason(older, newer, reason):
     assert compare(older, newer).relation == compare(newer, older).relation == "unsure"
     assert any(said.startswith(reason) for said in compare(older, newer).reasons)
 
@@ -288,14 +288,14 @@ def test_any_other_difference_is_left_open_with_its_reason(older, newer, reason)
 @pytest.mark.parametrize(
     ("older", "newer", "relation"), [("", "", "same"), ("", "x", "unsure"), ("...", " ", "unsure")]
 )
-def test_without_words_only_equal_texts_are_the_same(older, newer, relation):
+def test_texts_without_words_are_same_only_if_equal(older, newer, relation):
     assert compare(older, newer).relation == relation
 
 
 PAIRS = [json.loads(line) for line in LABELLED.read_text(encoding="utf-8").splitlines()]
 
 
-def test_no_labelled_pair_is_joined_wrongly_and_no_agreeing_one_called_a_conflict():
+def test_labeled_pairs_are_never_misjudged():
     assert Counter((pair["label"], compare(pair["a"], pair["b"]).relation) for pair in PAIRS) == {
         ("duplicate", "same"): 74,
         ("duplicate", "unsure"): 118,
@@ -307,7 +307,7 @@ def test_no_labelled_pair_is_joined_wrongly_and_no_agreeing_one_called_a_conflic
     }
 
 
-def test_the_quick_checks_agree_with_the_comparison():
+def test_quick_checks_agree_with_the_comparison():
     pairs = [pair for one in PAIRS for pair in permutations((one["a"], one["b"]))]
     assert [relation_of(*pair) for pair in pairs] == [compare(*pair).relation for pair in pairs]
     plainly_open = [pair for pair in pairs if is_plainly_unsure(*pair)]
@@ -316,7 +316,7 @@ def test_the_quick_checks_agree_with_the_comparison():
 
 
 TEXTS = st.text(st.characters(codec=None))
-# Words on which rules hang, so that generated sentences run into them.
+# Words that rules depend on, so that generated sentences use them.
 WORDS = """
     a the door doors you it is not no never do does open opens opened opening to at dusk, if when and or but so very
     with without only 3 seven twenty one 'x' captain's captain of name costs. before after north all some
@@ -325,19 +325,19 @@ SENTENCES = st.lists(st.sampled_from(WORDS.split()), max_size=9).map(" ".join)
 
 
 @given(TEXTS)
-def test_every_text_says_what_it_says(text):
+def test_every_text_equals_itself(text):
     assert compare(text, text) == Contrast("same")
 
 
 @given(TEXTS, TEXTS)
-def test_no_texts_are_too_much_for_it(older, newer):
+def test_any_texts_can_be_compared(older, newer):
     assert compare(older, newer).relation in ("same", "adds", "conflict", "unsure")
 
 
 @pytest.mark.slow
 @given(SENTENCES, SENTENCES)
 @settings(max_examples=1500)
-def test_the_other_order_gives_the_mirrored_answer(older, newer):
+def test_other_order_gives_the_mirrored_answer(older, newer):
     found, mirrored = compare(older, newer).relation, compare(newer, older)
     assert {found, mirrored.relation} != {"same", "adds"}
     if found in ("same", "conflict"):
@@ -356,7 +356,7 @@ def test_another_noun_is_never_the_same(text, data):
 
 
 @pytest.mark.slow
-def test_a_very_long_text_is_compared_too():
+def test_very_long_text_is_compared():
     long = "The corridor goes on. " * 5000
     assert compare(long, long.upper()) == Contrast("same")
     assert compare(long, long + "The captain waits here.").relation == "adds"
@@ -367,7 +367,7 @@ def test_a_very_long_text_is_compared_too():
 
 
 @pytest.mark.slow
-def test_memories_of_very_long_texts_are_the_same_only_letter_by_letter():
+def test_memories_with_very_long_texts_are_same_only_if_equal():
     pages = [text * 40_000 for text in ("The lever opens the gate. ", "The levers open the gate. ")]
     one, other, short = (Memory("NOTE", "Gate", 1, "1", 0, text, "permanent") for text in (*pages, "A gate."))
     assert compared(one, one, None).relation == "same"

@@ -1,4 +1,4 @@
-"""The recipes of docs/extending.md, followed to the letter in a copy of the project."""
+"""Tests of the recipes of docs/extending.md, followed literally in a copy of the project."""
 
 import re
 import shutil
@@ -25,14 +25,14 @@ class Step:
     """One code block of a recipe, and where it goes."""
 
     path: str
-    """ "" for the check."""
+    """Path of the file, or "" for the check."""
     anchor: str
-    """The line below which the code is inserted; "" for a new file."""
+    """The line after which the code is inserted, or "" for a new file."""
     code: str
 
 
 def recipes() -> dict[str, list[Step]]:
-    """The steps by the heading of their recipe."""
+    """Return the steps of each recipe by its heading."""
     parts = re.split(r"^## (.+)$", PAGE, flags=re.MULTILINE)[1:]
     return {
         heading: [
@@ -64,7 +64,7 @@ def copied_project(folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("heading", recipes())
-def test_a_recipe_works_and_touches_no_more_than_three_files(heading, tmp_path):
+def test_recipe_works_and_changes_at_most_three_files(heading, tmp_path):
     steps = recipes()[heading]
     changes, checks = [step for step in steps if step.path], [step for step in steps if not step.path]
     assert 1 <= len({step.path for step in changes}) <= 3
@@ -77,6 +77,6 @@ def test_a_recipe_works_and_touches_no_more_than_three_files(heading, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_there_is_a_recipe_for_each_kind_of_extension():
+def test_each_kind_of_extension_has_a_recipe():
     assert len(recipes()) >= 7
     assert all(recipes().values())

@@ -1,4 +1,4 @@
-"""Features whose packages are not installed name the extra and the command that installs it."""
+"""Tests that features with missing packages name their extra."""
 
 import subprocess
 import sys
@@ -53,7 +53,7 @@ COMMAND_LINE = "from zorkgpt.__main__ import main; main()"
         ("openai", "model", ("play", "--model", "a-model", "--base-url", "http://localhost:1/v1")),
     ],
 )
-def test_a_command_names_the_extra_that_it_needs(module, extra, arguments, tmp_path):
+def test_command_names_its_missing_extra(module, extra, arguments, tmp_path):
     done = run_without((module,), COMMAND_LINE, tmp_path, *arguments)
     feature, _ = extras.EXTRAS[extra]
     message = f"{feature} needs {module}, which is not installed. Run: uv sync --inexact --extra {extra}"
@@ -71,11 +71,11 @@ ADAPTERS = {
     "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
     "tales": ("tales", "tales"),
 }
-"""Adapter → the module that it needs, and its extra."""
+"""The required module and extra of each adapter."""
 
 
 @pytest.mark.slow
-def test_an_adapter_names_the_extra_that_it_needs(tmp_path):
+def test_adapter_names_its_missing_extra(tmp_path):
     program = (
         f"import importlib\nfor adapter in {list(ADAPTERS)}:\n"
         "    try: importlib.import_module(f'zorkgpt.adapters.{adapter}')\n"
@@ -88,7 +88,7 @@ def test_an_adapter_names_the_extra_that_it_needs(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_report_without_matplotlib_says_how_to_get_the_plots(tmp_path):
+def test_report_without_matplotlib_names_the_extra(tmp_path):
     done = run_without(
         ("matplotlib",), COMMAND_LINE, tmp_path, "eval", "learning-1x2", "--seeds", "1", "--out", "out", "--no-pages"
     )
@@ -98,7 +98,7 @@ def test_a_report_without_matplotlib_says_how_to_get_the_plots(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("provider", ["auto", "sentence-transformers"])
-def test_a_run_with_a_model_says_once_that_embeddings_are_not_installed(provider, tmp_path):
+def test_model_run_reports_missing_embeddings_once(provider, tmp_path):
     with ChatServer(lambda asked: Answer("ACTION: look")) as server:
         model = ("--model", server.model, "--base-url", server.url)
         done = play_without_embeddings(tmp_path, *model, provider=provider)
@@ -111,14 +111,14 @@ def test_a_run_with_a_model_says_once_that_embeddings_are_not_installed(provider
 
 
 @pytest.mark.slow
-def test_a_run_without_a_model_does_not_mention_embeddings(tmp_path):
+def test_rules_run_does_not_mention_embeddings(tmp_path):
     done = play_without_embeddings(tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert "deduplication" not in done.stdout
 
 
 @pytest.mark.slow
-def test_a_server_that_makes_embeddings_replaces_the_package(tmp_path):
+def test_embedding_server_replaces_the_package(tmp_path):
     with ChatServer(lambda asked: Answer("ACTION: look"), embed=lambda text: [1.0, 0.0]) as server:
         model = ("--model", server.model, "--base-url", server.url)
         done = play_without_embeddings(tmp_path, *model)
@@ -126,7 +126,7 @@ def test_a_server_that_makes_embeddings_replaces_the_package(tmp_path):
     assert "deduplication" not in done.stdout + done.stderr
 
 
-def test_the_table_of_extras_is_that_of_the_package():
+def test_table_of_extras_matches_the_package():
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    # `play` is `game` for those who install Jericho on their own.
+    # `play` is `game` without Jericho.
     assert set(extras.EXTRAS) == set(declared) - {"play"}

@@ -1,4 +1,4 @@
-"""Episodes in which disk, model, embeddings, interpreter and clock fail together."""
+"""Test of episodes in which disk, model, embeddings, interpreter and clock fail together."""
 
 from collections import Counter
 
@@ -8,7 +8,7 @@ from benchmarks.faults import check_run
 
 
 @pytest.mark.slow
-def test_a_run_with_faults_ends_whole_and_with_nothing_lost():
+def test_run_with_faults_loses_nothing():
     counts: Counter[str] = Counter()
     assert check_run(101, 2, 15, 0.05, counts) == []
     assert counts["disk"] > 0

@@ -1,4 +1,4 @@
-"""Files are replaced whole, and their lock keeps others out, whichever way they lock it."""
+"""Tests of replacing files and of file locks."""
 
 import os
 import threading
@@ -10,7 +10,7 @@ from zorkgpt.errors import FileError
 from zorkgpt.files import AtomicFile, create_file, write_file
 
 
-def test_a_file_is_replaced_and_nothing_is_left_beside_it(tmp_path):
+def test_file_is_replaced_without_leftovers(tmp_path):
     path = tmp_path / "map.json"
     path.write_bytes(b"old")
     path.chmod(0o640)
@@ -20,7 +20,7 @@ def test_a_file_is_replaced_and_nothing_is_left_beside_it(tmp_path):
     assert os.listdir(tmp_path) == ["map.json"]
 
 
-def test_a_reader_of_the_old_file_keeps_it(tmp_path):
+def test_reader_of_the_old_file_keeps_it(tmp_path):
     path = tmp_path / "map.json"
     for number in range(4):
         write_file(path, b"%d" % number * 1000)
@@ -30,7 +30,7 @@ def test_a_reader_of_the_old_file_keeps_it(tmp_path):
             assert reader.read() == b"%d" % number * 1000
 
 
-def test_a_link_stays_a_link(tmp_path):
+def test_link_is_kept(tmp_path):
     (tmp_path / "real").write_bytes(b"old")
     (tmp_path / "link").symlink_to(tmp_path / "real")
     write_file(tmp_path / "link", b"new")
@@ -38,7 +38,7 @@ def test_a_link_stays_a_link(tmp_path):
     assert (tmp_path / "real").read_bytes() == b"new"
 
 
-def test_a_pipe_is_written_to(tmp_path):
+def test_pipe_is_written_to(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     read = []
     reader = threading.Thread(target=lambda: read.append((tmp_path / "pipe").read_bytes()))
@@ -49,7 +49,7 @@ def test_a_pipe_is_written_to(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["gone/map.json", "folder"])
-def test_what_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path, name):
+def test_unwritable_file_is_an_error_without_leftovers(tmp_path, name):
     (tmp_path / "folder").mkdir()
     with pytest.raises(FileError, match=f"Can't write .*{name}"):
         write_file(tmp_path / name, b"new")
@@ -57,14 +57,14 @@ def test_what_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path, name):
     assert os.listdir(tmp_path / "folder") == []
 
 
-def test_a_file_that_is_there_is_not_created_again(tmp_path):
+def test_existing_file_is_not_created_again(tmp_path):
     for content in (b"first", b"second"):
         create_file(tmp_path / "story.json", content)
     assert (tmp_path / "story.json").read_bytes() == b"first"
     assert os.listdir(tmp_path) == ["story.json"]
 
 
-def test_who_takes_a_file_lock_is_kept_out_and_keeps_out(tmp_path):
+def test_file_lock_excludes_others(tmp_path):
     file = AtomicFile(tmp_path / "file", lock_timeout_s=0.05)
     with (
         FileLock(f"{file.path}.lock"),
@@ -78,7 +78,7 @@ def test_who_takes_a_file_lock_is_kept_out_and_keeps_out(tmp_path):
         pass
 
 
-def test_a_lock_that_is_taken_twice_is_held_until_it_is_released_twice(tmp_path):
+def test_lock_taken_twice_must_be_released_twice(tmp_path):
     file, other = (AtomicFile(tmp_path / "file", lock_timeout_s=0) for _ in range(2))
     with file.locked():
         with file.locked():
@@ -89,7 +89,7 @@ def test_a_lock_that_is_taken_twice_is_held_until_it_is_released_twice(tmp_path)
         pass
 
 
-def test_a_lock_file_that_is_removed_is_made_again(tmp_path):
+def test_removed_lock_file_is_created_again(tmp_path):
     file, other = (AtomicFile(tmp_path / "file", lock_timeout_s=0) for _ in range(2))
     with file.locked():
         pass

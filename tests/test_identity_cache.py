@@ -1,9 +1,9 @@
-"""The function is called once for each object, and no object is taken for another."""
+"""Tests of caching by identity."""
 
 from zorkgpt.identity_cache import MAX_ENTRIES, cached_by_identity
 
 
-def test_the_same_object_is_asked_for_once_and_another_one_anew():
+def test_function_is_called_once_per_object():
     asked = []
 
     @cached_by_identity
@@ -18,7 +18,7 @@ def test_the_same_object_is_asked_for_once_and_another_one_anew():
     assert asked == [[1], [1]]
 
 
-def test_short_lived_objects_are_never_taken_for_each_other():
+def test_short_lived_objects_are_not_confused():
     form = cached_by_identity(lambda one: one[0])
     numbers = range(MAX_ENTRIES + 100)
     assert [form([number]) for number in numbers] == [*numbers]

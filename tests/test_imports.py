@@ -1,4 +1,4 @@
-"""The public names, and the direction of imports."""
+"""Tests of public names and of what imports load."""
 
 import subprocess
 import sys
@@ -33,25 +33,25 @@ def modules_after(statement: str) -> set[str]:
     return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
 
 
-def test_importing_the_package_loads_nothing_heavy():
+def test_package_import_loads_nothing_heavy():
     assert modules_after("import zorkgpt") & (HEAVY | {"pydantic", "rich", "typer"}) == set()
 
 
 @pytest.mark.parametrize("module", ["agent_memory", "manager"])
-def test_importing_the_memory_loads_only_what_a_memory_without_a_model_uses(module):
+def test_memory_import_loads_only_the_basics(module):
     loaded = modules_after(f"import zorkgpt.memory.{module}")
     assert loaded & (HEAVY | {"pydantic", "jinja2", "json_repair", "rich", "typer"}) == set()
     assert "filelock" in loaded
 
 
 @pytest.mark.slow
-def test_the_command_line_of_an_evaluation_loads_no_numbers_and_no_plots():
+def test_evaluation_command_loads_no_numpy_or_matplotlib():
     assert (
         modules_after("import zorkgpt.cli.evaluate, zorkgpt.evals.report") & {"numpy", "matplotlib", "openai"} == set()
     )
 
 
-def test_the_contrast_check_is_where_it_is_documented_and_loads_nothing_heavy():
+def test_contrast_check_is_documented_and_light():
     loaded = modules_after("from zorkgpt.memory.contrast import compare; compare('a', 'b')")
     assert loaded & (HEAVY | {"pydantic"}) == set()
     code = "import zorkgpt.memory.contrast as c; print(c.compare('It is open.', 'It is not open.').relation)"
@@ -59,7 +59,7 @@ def test_the_contrast_check_is_where_it_is_documented_and_loads_nothing_heavy():
     assert done.stdout == "conflict\n"
 
 
-def test_the_public_names_are_these():
+def test_public_names():
     assert set(zorkgpt.__all__) == {
         "AgentMemory",
         "INVALIDATION_MARKER",
@@ -77,12 +77,12 @@ def test_the_public_names_are_these():
     }
 
 
-def test_an_unknown_name_is_an_attribute_error():
+def test_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
         zorkgpt.Nonsense  # noqa: B018
 
 
-def test_imports_run_downwards():
+def test_import_layers():
     done = subprocess.run(["lint-imports"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
@@ -99,7 +99,7 @@ def test_every_benchmark_and_script_imports():
     assert len(done.stdout.splitlines()) > 20
 
 
-def test_the_answer_of_a_synthesizer_is_found_where_the_other_values_are():
+def test_synthesis_response_is_importable_from_models():
     from zorkgpt.memory import models
 
     assert models.MemorySynthesisResponse is zorkgpt.MemorySynthesisResponse

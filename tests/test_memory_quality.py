@@ -1,4 +1,4 @@
-"""What the benchmark of memory quality calls false, trivial and useful, in the bundled story."""
+"""Tests of the memory quality benchmark in the bundled story."""
 
 import pytest
 
@@ -42,7 +42,7 @@ def things(replay):
 
 @pytest.fixture
 def graph(replay):
-    """The map of the recorded play."""
+    """The map of the recorded run."""
     graph = MapGraph()
     for step in replay.steps.values():
         if step.before.location != step.after.location:
@@ -52,7 +52,7 @@ def graph(replay):
 
 @pytest.fixture
 def verdicts(replay, graph, places, tmp_path):
-    """Judges a `Memories.md` of which the entries of each place are given by its name."""
+    """Return a function that judges a `Memories.md` with these entries per place."""
 
     def judged(**entries: str):
         text = "# Location Memories\n"
@@ -82,20 +82,20 @@ def worths(found) -> list[Worth]:
 @pytest.mark.parametrize(
     ("category", "meta"),
     [
-        pytest.param("FAILURE", "+0, action: north → nothing", id="a way that is there"),
-        pytest.param("SUCCESS", "+5, action: take copper penny → changed", id="what gives no points"),
-        pytest.param("SUCCESS", "+0, action: up → to 36", id="a way that is not there"),
+        pytest.param("FAILURE", "+0, action: north → nothing", id="an existing exit"),
+        pytest.param("SUCCESS", "+5, action: take copper penny → changed", id="no points"),
+        pytest.param("SUCCESS", "+0, action: up → to 36", id="a missing exit"),
         pytest.param("SUCCESS", "+0, action: north → to 65", id="another destination"),
-        pytest.param("DANGER", "+0, action: north → died", id="what kills nobody"),
+        pytest.param("DANGER", "+0, action: north → died", id="not deadly"),
     ],
 )
-def test_what_the_game_does_otherwise_is_false(verdicts, category, meta):
+def test_memory_with_another_outcome_is_false(verdicts, category, meta):
     (verdict,) = verdicts(Causeway_End=entry(f"{category} - PERMANENT", "A title", "A text.", f"Ep1, T1, {meta}"))
 
     assert verdict.worth is Worth.FALSE, verdict.why
 
 
-def test_the_fields_of_a_memory_count_more_than_its_title(verdicts, places):
+def test_fields_count_more_than_the_title(verdicts, places):
     meta = f"Ep1, T1, +0, action: north → to {places['Front Yard']}"
 
     (verdict,) = verdicts(Causeway_End=entry("SUCCESS - PERMANENT", "The way to the house", "Go north.", meta))
@@ -104,7 +104,7 @@ def test_the_fields_of_a_memory_count_more_than_its_title(verdicts, places):
     assert "Hollow Lane" in verdict.why
 
 
-def test_a_missing_exit_and_a_refusal_are_trivial(verdicts):
+def test_missing_exit_and_refusal_are_trivial(verdicts):
     found = verdicts(
         Causeway_End=entry("FAILURE - PERMANENT", "No way up", "You can't go that way.", NOTHING.format("up"))
         + entry("FAILURE - PERMANENT", "Push it", "You're unable to.", NOTHING.format("push milestone")),
@@ -113,7 +113,7 @@ def test_a_missing_exit_and_a_refusal_are_trivial(verdicts):
     assert worths(found) == [Worth.TRIVIAL, Worth.TRIVIAL]
 
 
-def test_a_refusal_of_this_thing_alone_is_a_hint(verdicts):
+def test_refusal_of_one_thing_is_a_hint(verdicts):
     (verdict,) = verdicts(
         Front_Yard=entry("FAILURE - PERMANENT", "The front door", "It is nailed shut.", NOTHING.format("north"))
     )
@@ -126,13 +126,13 @@ def plain_way(places) -> str:
     return entry("SUCCESS - PERMANENT", "north → Hollow Lane", "A lane.", meta)
 
 
-def test_a_plain_way_that_the_map_knows_is_trivial(verdicts, places):
+def test_plain_exit_on_the_map_is_trivial(verdicts, places):
     (verdict,) = verdicts(Causeway_End=plain_way(places))
 
     assert verdict.worth is Worth.TRIVIAL
 
 
-def test_a_plain_way_that_the_map_does_not_know_is_useful(verdicts, graph, places):
+def test_plain_exit_that_is_not_on_the_map_is_useful(verdicts, graph, places):
     graph.clear()
 
     (verdict,) = verdicts(Causeway_End=plain_way(places))
@@ -140,7 +140,7 @@ def test_a_plain_way_that_the_map_does_not_know_is_useful(verdicts, graph, place
     assert (verdict.worth, verdict.why) == (Worth.USEFUL, "way")
 
 
-def test_two_outcomes_of_one_action_contradict_each_other(verdicts):
+def test_two_outcomes_contradict(verdicts):
     found = verdicts(
         Orchard=entry("SUCCESS - PERMANENT", "The clapper: +2 points", "Taken.", CLAPPER)
         + entry(
@@ -152,7 +152,7 @@ def test_two_outcomes_of_one_action_contradict_each_other(verdicts):
     assert len(contradictions([verdict.located for verdict in found])) == 1
 
 
-def test_two_outcomes_in_two_states_do_not(verdicts, things):
+def test_outcomes_in_two_states_do_not_contradict(verdicts, things):
     window = things["small window"]
     found = verdicts(
         Back_Garden=entry(
@@ -165,7 +165,7 @@ def test_two_outcomes_in_two_states_do_not(verdicts, things):
     assert not any(verdict.conditional for verdict in found)
 
 
-def test_what_comes_out_otherwise_in_the_state_that_it_names_is_false(verdicts, things):
+def test_false_outcome_in_a_named_state_is_false(verdicts, things):
     meta = f"Ep1, T6, +0, action: south → nothing, when: {things['small window']} open"
 
     (verdict,) = verdicts(Back_Garden=entry("FAILURE - PERMANENT", "No way in", "The window is shut.", meta))
@@ -174,7 +174,7 @@ def test_what_comes_out_otherwise_in_the_state_that_it_names_is_false(verdicts, 
     assert "Kitchen" in verdict.why
 
 
-def test_a_true_action_that_scores_is_useful(verdicts):
+def test_scoring_action_is_useful(verdicts):
     written = entry("SUCCESS - PERMANENT", "The clapper: +2 points", "Taken.", CLAPPER)
 
     (verdict,) = verdicts(Orchard=written)
@@ -182,7 +182,7 @@ def test_a_true_action_that_scores_is_useful(verdicts):
     assert (verdict.worth, verdict.why, verdict.conditional) == (Worth.USEFUL, "scores", "")
 
 
-def test_what_needs_a_preparation_that_it_does_not_name_is_conditional(verdicts):
+def test_action_with_unnamed_preparation_is_conditional(verdicts):
     written = entry(
         "SUCCESS - PERMANENT", "South: +5 points", "Leads to Kitchen.", "Ep1, T9, +5, action: south → to 65"
     )
@@ -193,7 +193,7 @@ def test_what_needs_a_preparation_that_it_does_not_name_is_conditional(verdicts)
     assert verdict.conditional.startswith("nothing")
 
 
-def test_the_same_action_with_the_same_outcome_is_repeated(verdicts):
+def test_same_action_and_outcome_is_repeated(verdicts):
     found = verdicts(
         Causeway_End=entry("SUCCESS - PERMANENT", "The penny", "Taken.", TAKEN)
         + entry("SUCCESS - PERMANENT", "A coin", "You have it now.", TAKEN)
@@ -202,7 +202,7 @@ def test_the_same_action_with_the_same_outcome_is_repeated(verdicts):
     assert worths(found) == [Worth.USEFUL, Worth.REPEATED]
 
 
-def test_core_claims_are_audited_against_a_fresh_world(verdicts, things):
+def test_core_claims_are_audited(verdicts, things):
     penny, milestone, clapper = things["copper penny"], things["milestone"], things["wooden clapper"]
     found = verdicts(
         Causeway_End=entry(
@@ -215,7 +215,7 @@ def test_core_claims_are_audited_against_a_fresh_world(verdicts, things):
     assert all(verdict.by_claims for verdict in found)
 
 
-def test_where_a_thing_is_only_later_on_is_false_without_the_state(verdicts, things):
+def test_later_position_without_a_state_is_false(verdicts, things):
     penny = things["copper penny"]
     meta = f"Ep1, T1, +0, action: take copper penny → changed, claims: {penny} here"
 
@@ -225,7 +225,7 @@ def test_where_a_thing_is_only_later_on_is_false_without_the_state(verdicts, thi
     assert "when an episode begins" in verdict.why
 
 
-def test_a_first_sight_that_names_nothing_is_trivial(verdicts):
+def test_first_sight_without_names_is_trivial(verdicts):
     found = verdicts(
         Causeway_End=entry("DISCOVERY - CORE", "Initial contents", "The sea is grey, and a lane leads north.")
         + entry("DISCOVERY - CORE", "Initial contents", "There is a penny.")
@@ -234,12 +234,12 @@ def test_a_first_sight_that_names_nothing_is_trivial(verdicts):
     assert worths(found) == [Worth.TRIVIAL, Worth.NOT_CHECKABLE]
 
 
-def test_what_is_not_believed_is_not_judged(verdicts):
+def test_superseded_memory_is_not_judged(verdicts):
     assert verdicts(Causeway_End=entry("FAILURE - PERMANENT - SUPERSEDED", "North", "~~No way.~~")) == []
 
 
 @pytest.mark.slow
-def test_a_run_plays_again_as_it_was_and_gives_the_same_figures(tmp_path):
+def test_replayed_run_gives_the_same_figures(tmp_path):
     first, second = (play(None, SEED, 2, 30, remember=True, keep=str(tmp_path / name)) for name in ("one", "other"))
 
     assert first == second

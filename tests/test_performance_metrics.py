@@ -1,4 +1,4 @@
-"""The benchmark that puts all others side by side, and the report that is made of it."""
+"""Tests of the benchmark of all metrics and its report."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ SLOW = Figure("loop", "turns", 100.0, "turns/s", 150.0, least=True)
 UNBOUND = Figure("dedup", "found", 76.5, "%")
 
 
-def test_a_figure_stands_beside_its_limit_and_its_peer():
+def test_figure_has_a_limit_and_a_peer():
     assert table([FAST, SLOW, UNBOUND]).splitlines()[2:] == [
         "| memory | load | 4 ms | ≤ 10 | yes | SQLite: 2 | 2.00 |",
         "| loop | turns | 100 turns/s | ≥ 150 | **no** |  |  |",
@@ -25,13 +25,13 @@ def test_a_figure_stands_beside_its_limit_and_its_peer():
     ]
 
 
-def test_an_earlier_run_is_compared_also_over_the_peers_of_then():
+def test_earlier_run_is_compared_by_its_peers():
     busy = replace(FAST, value=8.0, peer_value=4.0)
     before = [asdict(FAST), asdict(replace(SLOW, what="something else"))]
     assert beside_before([busy, SLOW], before).splitlines()[2:] == ["| memory | load | 4 | 8 ms | 2.00 | 1.00 |"]
 
 
-def test_the_report_says_how_many_figures_keep_to_their_limits():
+def test_report_counts_figures_within_limits():
     told = report([FAST, SLOW, UNBOUND], quick=True, before=None, worth="")
     assert "1 of 2 figures keep to their limits" in told
     assert "Quick" in told
@@ -43,14 +43,14 @@ def test_every_part_has_a_benchmark():
 
 
 @pytest.mark.slow
-def test_deduplication_is_compared_with_cosine_similarity_alone():
+def test_deduplication_is_compared_with_cosine_similarity():
     wrong, found = of_dedup(quick=True)[:2]
     assert wrong.value < wrong.peer_value
     assert found.peer == "cosine from 0.85 on"
 
 
 @pytest.mark.slow
-def test_one_command_writes_the_report_and_its_figures(tmp_path):
+def test_report_and_figures_are_written(tmp_path):
     out = tmp_path / "report.md"
     command = [sys.executable, "-m", "benchmarks.comparison_report", "--quick", "--part", "memory", "--out", str(out)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)

@@ -1,4 +1,4 @@
-"""What a player has to implement, and what it inherits."""
+"""Tests of what a player must implement."""
 
 from dataclasses import dataclass, field
 
@@ -16,7 +16,7 @@ class Waiting(Player):
 
 @dataclass
 class Counting(Waiting):
-    """Keeps as its note how many turns were resumed."""
+    """A player that counts its resumed turns in its notes."""
 
     resumed: list[dict[str, int]] = field(default_factory=list)
 
@@ -28,7 +28,7 @@ class Counting(Waiting):
 
 
 class NoReplays:
-    """Nothing was played before."""
+    """A source of replays without earlier episodes."""
 
     journey = followed = None
 
@@ -36,7 +36,7 @@ class NoReplays:
         return None
 
 
-def test_a_player_without_notes_implements_one_method():
+def test_player_without_notes_needs_one_method():
     player = Waiting()
     player.look_on(CONTEXT, "north")
     player.resume([])
@@ -44,7 +44,7 @@ def test_a_player_without_notes_implements_one_method():
     assert player.get_action_with_reasoning(CONTEXT).action == "wait"
 
 
-def test_a_player_of_replays_keeps_the_notes_of_the_inner_one():
+def test_replaying_player_keeps_the_notes_of_the_inner_one():
     inner = Counting()
     player = ReplayingPlayer(inner, NoReplays())
     player.resume([{"resumed": 0}, {"resumed": 0}])

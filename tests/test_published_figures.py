@@ -1,4 +1,4 @@
-"""Pages show the published figures of the benchmarks, and nothing else between their marks."""
+"""Tests that pages show the published figures of the benchmarks."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from benchmarks.publish import PUBLISHED, filled, pages
 
 
 @pytest.mark.parametrize("page", pages(), ids=str)
-def test_the_page_agrees_with_the_published_figures(page):
+def test_page_matches_the_published_figures(page):
     text = page.read_text(encoding="utf-8")
     assert filled(text) == text, "run: uv run python -m benchmarks.publish"
 
@@ -21,7 +21,7 @@ def test_every_published_table_is_shown():
     assert {f"{name}/{table}" for name, results in files.items() for table in results["tables"]} == set(marks)
 
 
-def test_a_changed_figure_is_replaced():
+def test_changed_figure_is_replaced():
     page = pages()[0].read_text(encoding="utf-8")
     table = page[page.index("<!-- results: ") : page.index("<!-- end -->")]
     changed = page.replace(

@@ -1,4 +1,4 @@
-"""What a release needs: one version, the Python versions that are tested, and known licenses."""
+"""Tests of release requirements: versions, Python versions and licenses."""
 
 import ast
 import re
@@ -22,19 +22,19 @@ def workflow(name: str) -> dict:
     return yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text("utf-8"))
 
 
-def test_the_changelog_begins_with_the_version():
+def test_changelog_starts_with_the_version():
     [newest, *_] = re.findall(r"^## (\S+) - (?:unreleased|\d{4}-\d\d-\d\d)$", CHANGELOG, re.M)
     assert newest == PROJECT["version"] == metadata.version("zorkgpt")
 
 
-def test_every_named_python_version_is_tested_on_linux_and_macos():
+def test_declared_python_versions_are_tested():
     named = [each.rpartition(" ")[2] for each in PROJECT["classifiers"] if "Python :: 3." in each]
     matrix = workflow("ci.yml")["jobs"]["tests"]["strategy"]["matrix"]
     assert matrix == {"os": ["ubuntu-latest", "macos-latest"], "python": named}
     assert PROJECT["requires-python"] == f">={named[0]}"
 
 
-def test_the_workflows_run_the_checks_of_a_commit():
+def test_workflows_run_the_checks():
     steps = {step.get("run") for step in workflow("ci.yml")["jobs"]["checks"]["steps"]}
     checks = re.findall(r"^uv run .*(?:check \.|mypy|lint-imports)$", CHECKS, re.M)
     assert len(checks) == 4
@@ -42,8 +42,8 @@ def test_the_workflows_run_the_checks_of_a_commit():
     assert workflow("release.yml")["jobs"]["publish"]["needs"] == "ci"
 
 
-def test_the_page_of_licenses_lists_every_direct_dependency():
-    """The others change with every release of somebody else; for them see the next test."""
+def test_licenses_of_direct_dependencies_are_listed():
+    """Indirect dependencies change too often. See the next test for them."""
     asked = chain(PROJECT["dependencies"], *PROJECT["optional-dependencies"].values())
     wanted = {re.match(r"[\w-]+", each)[0] for each in asked}
     listed = dict(re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", PAGE, re.M))
@@ -53,7 +53,7 @@ def test_the_page_of_licenses_lists_every_direct_dependency():
     assert wrong == {}, "run: uv run --all-groups python -m scripts.list_licenses"
 
 
-def test_every_license_that_is_not_permissive_is_explained():
+def test_non_permissive_licenses_are_explained():
     prose = PAGE.partition("<!--")[0].lower()
     listed = re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", PAGE, re.M)
     listed += [
@@ -66,7 +66,7 @@ def test_every_license_that_is_not_permissive_is_explained():
     assert [name for name in copyleft if name.removesuffix("-binary") not in prose] == []
 
 
-def test_downloads_from_the_hub_name_one_commit():
+def test_hub_downloads_name_a_commit():
     assert re.fullmatch(r"[0-9a-f]{40}", REVISION)
     downloads = ("hf_hub_download", "snapshot_download", "SentenceTransformer")
     calls = [

@@ -1,4 +1,4 @@
-"""Clients that keep many connections open take the viewer and the memory's server from nobody else."""
+"""Tests that clients with many connections do not block the servers."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.server_limits import BACKLOG, MAX_REQUEST_BYTES, Throttle
 
 OPEN_FILES = 300
-"""The servers then allow 40 connections."""
+"""Limits the servers to 40 connections."""
 CLIENTS = 600
 HALF_OPEN = [b"", b"GET / HTTP/1.1\r\nX-Slow: ", b"POST /mcp HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"]
 
@@ -67,14 +67,14 @@ def server(request, tmp_path):
 def connected(stack: ExitStack, url: str, head: bytes) -> socket.socket:
     parts = urlsplit(url)
     one = stack.enter_context(socket.create_connection((parts.hostname, parts.port), timeout=60))
-    # The server may have closed it already, in favor of a newer one.
+    # The server may have closed it in favor of a newer one.
     with suppress(ConnectionError):
         one.sendall(head)
     return one
 
 
 def is_closed(one: socket.socket) -> bool:
-    """Wait until the other side closes it, whatever it says before."""
+    """Return whether the other side closes the connection."""
     with suppress(ConnectionError):
         while one.recv(10_000):
             pass
@@ -83,7 +83,7 @@ def is_closed(one: socket.socket) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["half-open", "streaming"])
-def test_many_clients_leave_the_server_to_others(server, kind):
+def test_many_clients_do_not_block_others(server, kind):
     heads = [server.stream] if kind == "streaming" else HALF_OPEN
     with ExitStack() as stack:
         others = []
@@ -95,7 +95,7 @@ def test_many_clients_leave_the_server_to_others(server, kind):
             others.append(connected(stack, server.url, f"{change}\r\nContent-Length: 90\r\n\r\n{{".encode()))
         for number in range(CLIENTS):
             if number % (BACKLOG - 2) == 0:
-                # A handshake that meets a full backlog would be tried again after a second.
+                # A handshake that meets a full backlog is retried after a second.
                 assert httpx.get(urljoin(server.url, "/none"), timeout=30).status_code == 404
             others.append(connected(stack, server.url, heads[number % len(heads)]))
             if kind == "streaming" and number in (0, CLIENTS - 1):
@@ -107,16 +107,16 @@ def test_many_clients_leave_the_server_to_others(server, kind):
 
 
 @pytest.mark.parametrize("method", ["POST", "GET"])
-def test_a_large_body_or_header_is_cut_off(server, method):
+def test_large_body_or_header_is_refused(server, method):
     large = "x" * (MAX_REQUEST_BYTES + 100_000)
     where = {"content": large} if method == "POST" else {"headers": {"x-large": large}}
-    # The viewer refuses a change without a token before it has read the body.
+    # The viewer refuses a change without a token before it reads the body.
     with suppress(httpx.TransportError):
         assert httpx.request(method, server.url, timeout=30, **where).status_code in (401, 403, 405)
     assert server.answers()
 
 
-def test_a_message_is_logged_once_a_minute():
+def test_message_is_logged_once_per_minute():
     now = [0.0]
     throttle = Throttle(lambda: now[0])
 

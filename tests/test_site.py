@@ -1,4 +1,4 @@
-"""The documentation as a site: no link in it is broken, and it asks nothing of any other machine."""
+"""Tests of the documentation site: links, pages and no external requests."""
 
 import os
 import re
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 
 class Loads(HTMLParser):
-    """Collects what a browser fetches for a page by itself, not by a click."""
+    """Collects what a browser loads for a page without a click."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,19 +46,19 @@ def site(tmp_path_factory) -> Path:
     return folder
 
 
-def test_every_page_of_the_documentation_is_in_it(site):
+def test_every_page_is_in_the_site(site):
     pages = {page.relative_to(ROOT / "docs").with_suffix("") for page in (ROOT / "docs").rglob("*.md")}
     for page in {*pages, Path("contributing"), Path("changelog")} - {Path("index")}:
         assert (site / page / "index.html").is_file(), page
     assert (site / "index.html").is_file()
 
 
-def test_the_public_names_are_in_the_reference(site):
+def test_public_names_are_in_the_reference(site):
     text = "".join(page.read_text(encoding="utf-8") for page in (site / "reference").rglob("*.html"))
     assert [name for name in PUBLIC if f'id="{name}"' not in text] == []
 
 
-def test_a_browser_loads_nothing_from_elsewhere(site):
+def test_site_loads_nothing_from_elsewhere(site):
     pages, remote = list(site.rglob("*.html")), []
     assert pages
     for page in pages:

@@ -1,4 +1,4 @@
-"""How the benchmark of stale memories reads lines, and that it plays a small story."""
+"""Tests of the benchmark of stale memories."""
 
 import pytest
 
@@ -23,7 +23,7 @@ NAMES = {
 
 @pytest.fixture(scope="module")
 def world():
-    """The lamp is carried; the open chest with the coin is at the porch; so is one of two keys."""
+    """The lamp is carried. The open chest with the coin, and one of two keys, are at the porch."""
     things = [
         PlacedObject(LAMP, "brass lamp", None, movable=True, states=("unlit",)),
         PlacedObject(BOX, "sea chest", PORCH, movable=True, states=("open",)),
@@ -57,7 +57,7 @@ def world():
         ("[NOTE] The key: The key is here; the door is open.", {DOOR}),
     ],
 )
-def test_what_is_not_so_and_not_corrected_is_stale(world, line, wrong):
+def test_false_line_is_stale(world, line, wrong):
     assert Judge(NAMES).judge(line, PORCH, world).wrong == wrong
 
 
@@ -70,12 +70,12 @@ def test_what_is_not_so_and_not_corrected_is_stale(world, line, wrong):
         "[SUCCESS] Took the brass lamp: You took the brass lamp here.",
     ],
 )
-def test_what_states_nothing_of_now_is_undecided(world, line):
+def test_line_without_a_current_state_is_undecided(world, line):
     assert not Judge(NAMES).judge(line, PORCH, world).is_decided
 
 
 @pytest.mark.slow
-def test_the_ledger_keeps_a_walkthrough_up_to_date_with_and_without_claims_but_not_classic_answers():
+def test_ledger_keeps_memories_up_to_date():
     *guarded, classic = (play("lantern", arm, 20, 2)[0].total for arm in ARMS)
 
     for count in guarded:

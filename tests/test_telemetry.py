@@ -1,4 +1,4 @@
-"""What OpenTelemetry gets to know of model calls and of the memory, by its own in-memory exporters."""
+"""Tests of OpenTelemetry data, with in-memory exporters."""
 
 import json
 import os
@@ -30,7 +30,7 @@ HALL = 5, "Hall"
 
 
 class Recorded:
-    """What was exported."""
+    """Exported spans and metrics."""
 
     def __init__(self) -> None:
         self._spans, self._reader = InMemorySpanExporter(), InMemoryMetricReader()
@@ -78,7 +78,7 @@ def ask(server: ChatServer) -> None:
     LLMClient(LLMSettings.single(server.model, base_url=server.url, max_retries=0)).complete(QUESTION, role="critic")
 
 
-def test_a_model_call_is_a_span_with_its_model_server_and_tokens(recorded):
+def test_model_call_is_a_span(recorded):
     with ChatServer(Answer("a secret answer")) as server:
         ask(server)
     [span] = recorded.spans
@@ -111,7 +111,7 @@ def test_tokens_and_durations_are_histograms(recorded):
     assert duration.explicit_bounds[:3] == (0.01, 0.02, 0.04)
 
 
-def test_tokens_that_the_server_has_not_counted_are_not_invented(recorded):
+def test_missing_token_counts_are_not_invented(recorded):
     with ChatServer(Answer("hello", usage=None)) as server:
         ask(server)
     [span] = recorded.spans
@@ -119,7 +119,7 @@ def test_tokens_that_the_server_has_not_counted_are_not_invented(recorded):
     assert recorded.points("gen_ai.client.token.usage") == []
 
 
-def test_a_failed_call_has_the_kind_of_its_error_and_not_its_message(recorded):
+def test_failed_call_has_an_error_type_without_message(recorded):
     with ChatServer(lambda asked: Status(500, "can't read 'a secret question'")) as server, pytest.raises(LLMError):
         ask(server)
     [span] = recorded.spans
@@ -129,7 +129,7 @@ def test_a_failed_call_has_the_kind_of_its_error_and_not_its_message(recorded):
     assert "secret" not in recorded.text
 
 
-def test_operations_of_the_memory_are_spans_without_its_texts(recorded, tmp_path):
+def test_memory_operations_are_spans_without_texts(recorded, tmp_path):
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory:
         memory.add_memory(*HALL, note("Rug", "A secret rug."))
         memory.supersede_memory(*HALL, "Rug", note("Carpet", "A secret carpet."))
@@ -160,7 +160,7 @@ def test_operations_of_the_memory_are_spans_without_its_texts(recorded, tmp_path
     }
 
 
-def test_what_a_turn_teaches_is_recorded_too(recorded, tmp_path):
+def test_learning_is_a_span(recorded, tmp_path):
     answers = [
         answer("Bar holds the door", "An iron bar holds the door shut."),
         answer("Bar lifts out", "The iron bar lifts out.", supersedes_memory_titles={"Bar holds the door"}),
@@ -180,20 +180,20 @@ def test_what_a_turn_teaches_is_recorded_too(recorded, tmp_path):
     assert "iron" not in recorded.text
 
 
-def test_an_operation_that_raises_says_so(recorded, tmp_path):
+def test_failed_operation_is_marked(recorded, tmp_path):
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory, pytest.raises(ValueError, match="18 digits"):
         memory.add_memory(10**18, "Nowhere", note("Rug", "A rug."))
     assert [span.attributes.get("error.type") for span in recorded.spans] == ["ValueError", None]
 
 
-def test_a_model_that_is_asked_within_a_span_of_the_caller_belongs_to_it(recorded):
+def test_model_call_belongs_to_the_callers_span(recorded):
     with recorded.tracers.get_tracer("caller").start_as_current_span("turn"), ChatServer("hello") as server:
         ask(server)
     call, turn = recorded.spans
     assert call.parent.span_id == turn.context.span_id
 
 
-def test_texts_are_recorded_if_that_is_wanted(with_content, tmp_path):
+def test_texts_are_recorded_on_request(with_content, tmp_path):
     with ChatServer(Answer("a secret answer")) as server:
         ask(server)
     [call] = with_content.spans
@@ -215,7 +215,7 @@ def test_texts_are_recorded_if_that_is_wanted(with_content, tmp_path):
     assert searched.attributes["gen_ai.memory.query.text"] == "rug"
 
 
-def test_a_place_whose_key_is_a_text_counts_as_content(recorded, tmp_path):
+def test_text_key_counts_as_content(recorded, tmp_path):
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory:
         memory.add_memory("https://shop/secret", "Cart", note("Rug", "A rug."))
         assert "secret" not in recorded.text
@@ -224,7 +224,7 @@ def test_a_place_whose_key_is_a_text_counts_as_content(recorded, tmp_path):
     assert recorded.spans[1].attributes["zorkgpt.memory.place"] == "https://shop/secret"
 
 
-def test_nothing_is_recorded_unless_it_is_switched_on(recorded, tmp_path):
+def test_nothing_is_recorded_by_default(recorded, tmp_path):
     telemetry.switch_off()
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory:
         memory.add_memory(*HALL, note("Rug", "A rug."))
@@ -233,7 +233,7 @@ def test_nothing_is_recorded_unless_it_is_switched_on(recorded, tmp_path):
     assert recorded.names == []
 
 
-def test_the_package_is_loaded_only_when_it_is_switched_on():
+def test_package_is_imported_only_if_enabled():
     code = (
         "import sys, zorkgpt\nfrom zorkgpt import LLMClient, SimpleMemoryManager\nprint('opentelemetry' in sys.modules)"
     )
@@ -241,7 +241,7 @@ def test_the_package_is_loaded_only_when_it_is_switched_on():
     assert done.stdout == "False\n"
 
 
-def test_without_the_package_everything_works_and_the_extra_is_named(tmp_path):
+def test_missing_package_names_the_extra(tmp_path):
     code = (
         "import sys; sys.modules['opentelemetry'] = None\n"
         "from zorkgpt import Memory, SimpleMemoryManager, telemetry\n"
@@ -258,7 +258,7 @@ def test_without_the_package_everything_works_and_the_extra_is_named(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_command_of_the_page_prints_the_spans_of_a_run(tmp_path):
+def test_documented_command_prints_spans(tmp_path):
     [lines] = re.findall(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     programs = Path(sys.executable).parent
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "ZORKGPT_"))}

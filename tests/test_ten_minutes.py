@@ -1,4 +1,4 @@
-"""The pages of ten minutes, each followed to the letter in an empty folder, with nothing but the wheel."""
+"""Tests of the quick-start pages, followed literally in an empty folder with only the wheel."""
 
 import re
 import shutil
@@ -15,7 +15,7 @@ PAGES = sorted((ROOT / "docs" / "ten-minutes").glob("*.md"))
 REAL_SERVER = "http://localhost:11434/v1"
 IN_A_CHECKOUT = "\n## In a checkout\n"
 MOST_TURNS = 10
-"""Replaces the limits of the pages, so that episodes end soon."""
+"""Replacements for the limits in the pages, so that episodes are short."""
 
 _STEP = re.compile(
     r"^(?:A new file, `(?P<created>[^`]+)`:\n\n)?```(?P<language>\w+)\n(?P<code>.*?)^```$"
@@ -31,9 +31,9 @@ class Step:
     created: str | None
     code: str
     prints: str | None
-    """None: the page does not say."""
+    """None if the page does not say."""
     roughly: bool
-    """The numbers may be others: what the rules play is no promise."""
+    """Numbers may differ, because the rules player makes no promises."""
 
 
 def steps(page: str) -> list[Step]:
@@ -49,14 +49,14 @@ def without_numbers(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory) -> Path:
-    """A folder in which each page takes the place of the last, so that modules are compiled once for all of them."""
+    """A folder that all pages use one after another, so that compiled modules are reused."""
     return tmp_path_factory.mktemp("workshop")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_page_works_from_the_wheel_alone(page, wheel, workshop):
+def test_page_works_with_the_wheel_alone(page, wheel, workshop):
     folder = workshop / "empty"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -73,7 +73,7 @@ def test_the_page_works_from_the_wheel_alone(page, wheel, workshop):
             if step.created:
                 (folder / step.created).write_text(step.code, encoding="utf-8")
                 continue
-            # As in a shell that stays open: what was activated stays so.
+            # As in an open shell, where an activated environment stays active.
             activate = "[ -f .venv/bin/activate ] && . .venv/bin/activate\n"
             done = subprocess.run(
                 ["bash", "-c", f"{activate}set -e\n{step.code}"],
@@ -90,11 +90,11 @@ def test_the_page_works_from_the_wheel_alone(page, wheel, workshop):
     assert bool(server.requests) == (REAL_SERVER in text)
 
 
-def test_what_a_page_says_of_a_checkout_holds():
+def test_statements_about_a_checkout_are_true():
     page = (ROOT / "docs" / "ten-minutes" / "test.md").read_text(encoding="utf-8").partition(IN_A_CHECKOUT)[2]
     [snippet] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     exec(compile(snippet, "test.md", "exec"), {})
 
 
-def test_there_is_a_page_for_each_kind_of_reader():
+def test_each_kind_of_reader_has_a_page():
     assert [page.stem for page in PAGES] == ["build", "evaluate", "play", "test"]

@@ -1,4 +1,4 @@
-"""Functions on text."""
+"""Tests of functions on text."""
 
 import pytest
 
@@ -16,5 +16,5 @@ from zorkgpt.text import with_article
         ("", ""),
     ],
 )
-def test_a_name_gets_an_article_only_if_it_has_none(name, expected):
+def test_name_gets_an_article_if_it_has_none(name, expected):
     assert with_article(name) == expected

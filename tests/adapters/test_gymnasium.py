@@ -1,4 +1,4 @@
-"""A story as a Gymnasium environment: what its checker says, and what an agent gets to know."""
+"""Tests of a story as a Gymnasium environment."""
 
 import json
 
@@ -37,13 +37,13 @@ def play(env: gymnasium.Env, commands: list[str]) -> list[tuple]:
 
 
 @pytest.mark.filterwarnings("error")
-def test_gymnasiums_own_checker_has_nothing_to_say(bundled_story):
+def test_gymnasium_checker_finds_no_problems(bundled_story):
     env = gymnasium.make(ENVIRONMENT_ID, story=bundled_story)
     check_env(env.unwrapped)
     env.close()
 
 
-def test_the_walkthrough_earns_every_point_and_terminates(env, walkthrough):
+def test_walkthrough_earns_every_point_and_terminates(env, walkthrough):
     env.reset()
     steps = play(env, walkthrough)
     *before, (_, _, terminated, truncated, info) = steps
@@ -53,7 +53,7 @@ def test_the_walkthrough_earns_every_point_and_terminates(env, walkthrough):
 
 
 @pytest.mark.slow
-def test_the_step_limit_truncates_and_does_not_terminate(bundled_story, walkthrough):
+def test_step_limit_truncates(bundled_story, walkthrough):
     env = ZMachineEnv(bundled_story, seed=1, max_steps=3)
     for _ in range(2):
         env.reset()
@@ -66,7 +66,7 @@ def test_the_step_limit_truncates_and_does_not_terminate(bundled_story, walkthro
     env.close()
 
 
-def test_info_is_the_state_in_json_and_nothing_that_leads_on(env, walkthrough):
+def test_info_is_json_without_hints(env, walkthrough):
     _, info = env.reset()
     infos = [info, *(step[4] for step in play(env, walkthrough))]
     for told in infos:
@@ -77,7 +77,7 @@ def test_info_is_the_state_in_json_and_nothing_that_leads_on(env, walkthrough):
 
 
 @pytest.mark.parametrize("action", ["save", "look. look", "x" * 81, "中", "", 5])
-def test_what_the_game_cant_be_sent_is_a_step_that_says_why(shared_env, action):
+def test_refused_command_is_a_step_with_a_reason(shared_env, action):
     _, before = shared_env.reset()
     text, reward, terminated, truncated, info = shared_env.step(action)
     assert text
@@ -87,7 +87,7 @@ def test_what_the_game_cant_be_sent_is_a_step_that_says_why(shared_env, action):
     assert ALWAYS_KNOWN | {"refused"} == info.keys()
 
 
-def test_the_same_seed_gives_the_same_games(bundled_story):
+def test_same_seed_gives_the_same_games(bundled_story):
     commands = ["north", "wait", "look"]
 
     def games(env: ZMachineEnv) -> list:
@@ -105,7 +105,7 @@ def test_the_same_seed_gives_the_same_games(bundled_story):
 
 
 @pytest.mark.slow
-def test_the_seed_in_info_plays_the_same_game_elsewhere(zork1):
+def test_seed_in_info_reproduces_the_game(zork1):
     env = ZMachineEnv(zork1, seed=3)
     commands = ["north", "north", "up", *["wait"] * 12]
     _, info = env.reset()
@@ -115,7 +115,7 @@ def test_the_seed_in_info_plays_the_same_game_elsewhere(zork1):
         assert [game.act(command).response for command in commands] == texts
 
 
-def test_the_command_after_a_sampled_one_is_played(env):
+def test_command_after_a_sampled_one_is_played(env):
     env.reset()
     env.action_space.seed(0)
     for _ in range(20):
@@ -125,7 +125,7 @@ def test_the_command_after_a_sampled_one_is_played(env):
 
 
 @pytest.mark.parametrize("options", [{}, {"vector_kwargs": {"shared_memory": False}}])
-def test_environments_play_side_by_side(bundled_story, options):
+def test_environments_run_in_parallel(bundled_story, options):
     mode = "async" if options else "sync"
     envs = gymnasium.make_vec(ENVIRONMENT_ID, num_envs=2, vectorization_mode=mode, story=bundled_story, **options)
     envs.reset(seed=1)
@@ -136,7 +136,7 @@ def test_environments_play_side_by_side(bundled_story, options):
     envs.close()
 
 
-def test_render_shows_what_was_printed_last(bundled_story):
+def test_render_shows_the_last_text(bundled_story):
     env = ZMachineEnv(bundled_story, seed=1, render_mode="ansi")
     env.reset()
     text, *_ = env.step("inventory")
@@ -144,23 +144,23 @@ def test_render_shows_what_was_printed_last(bundled_story):
     env.close()
 
 
-def test_a_step_before_the_first_reset_is_an_error(env):
+def test_step_before_reset_is_an_error(env):
     with pytest.raises(gymnasium.error.ResetNeeded, match=r"Call reset\(\)"):
         env.step("look")
 
 
 @pytest.mark.parametrize("wrong", [{"max_steps": 0}, {"max_steps": 1.5}, {"render_mode": "human"}])
-def test_what_is_out_of_range_is_named_with_its_value(bundled_story, wrong):
+def test_value_out_of_range_is_named(bundled_story, wrong):
     [(name, value)] = wrong.items()
     with pytest.raises(ConfigurationError, match=f"{name} is {value!r}"):
         ZMachineEnv(bundled_story, **wrong)
 
 
-def test_a_story_that_is_not_there_is_told_at_once(tmp_path):
+def test_missing_story_is_an_error(tmp_path):
     with pytest.raises(StoryFileNotFound, match=r"none\.z5"):
         ZMachineEnv(tmp_path / "none.z5")
 
 
-def test_a_long_or_strange_text_stays_within_the_observation_space(env):
+def test_any_text_is_within_the_observation_space(env):
     for text in ("x" * (LONGEST_OBSERVATION + 1), "a\tb\x00c\N{NO-BREAK SPACE}d\u4e2d\u00e9"):
         assert env.observation_space.contains(env._shown(text))

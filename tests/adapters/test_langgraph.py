@@ -1,4 +1,4 @@
-"""The memory as a store of LangGraph: it answers as LangGraph's own store does, and the file stays readable."""
+"""Tests of the memory as a LangGraph store."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ def store(memory) -> MemoryBaseStore:
     return MemoryBaseStore(memory)
 
 
-def test_an_item_is_put_read_replaced_and_deleted(store):
+def test_item_is_put_read_replaced_and_deleted(store):
     begun = datetime.now(UTC)
     assert store.get(PREFERENCES, "theme") is None
     store.put(PREFERENCES, "theme", {"colour": "dark", "sizes": [1, 2.5, None]})
@@ -52,7 +52,7 @@ def test_an_item_is_put_read_replaced_and_deleted(store):
     assert store.list_namespaces() == []
 
 
-def test_a_text_stands_in_the_file_as_it_is_and_is_told_at_its_place(store, memory):
+def test_text_is_stored_unchanged_and_shown_at_its_place(store, memory):
     store.put(("shop", "cart"), "Coupon", {"text": "The coupon field takes one code only."})
     assert memory.get_location_memory(("shop", "cart")) == "[NOTE] Coupon: The coupon field takes one code only."
     written = memory.store.file.path.read_text(encoding="utf-8")
@@ -60,7 +60,7 @@ def test_a_text_stands_in_the_file_as_it_is_and_is_told_at_its_place(store, memo
     assert "\nThe coupon field takes one code only.\n" in written
 
 
-def test_what_was_remembered_without_langgraph_is_an_item(store, memory):
+def test_memory_without_langgraph_is_an_item(store, memory):
     memory.add_memory(5, "Hall", Memory("NOTE", "Rug", 1, "1", 0, "The rug can be moved.", "permanent"))
     memory.add_memory(5, "Hall", Memory("NOTE", "Sword", 1, "1", 0, "I left the sword here.", "ephemeral"))
     memory.add_memory("https://shop.test/cart", "Cart", Memory("NOTE", "Sum", 1, "1", 0, "It is rounded.", "core"))
@@ -72,7 +72,7 @@ def test_what_was_remembered_without_langgraph_is_an_item(store, memory):
     assert memory.get_location_memory(5).splitlines()[0] == "[NOTE] Rug: The rug is nailed down."
 
 
-def test_a_search_is_that_of_the_memory(store):
+def test_search_is_the_memorys_search(store):
     store.put(("docs",), "rug", {"text": "The rug hides a trap door."})
     store.put(("docs", "old"), "door", {"text": "The trap door is barred."})
     store.put(("other",), "door", {"text": "A trap door."})
@@ -84,7 +84,7 @@ def test_a_search_is_that_of_the_memory(store):
     assert len(store.search(("docs",), query="trap door", limit=1, offset=1)) == 1
 
 
-def test_a_batch_reads_before_it_writes_and_is_one_write(store, memory):
+def test_batch_reads_first_and_writes_once(store, memory):
     store.put(("a",), "k", {"n": 1})
     before = memory.store.journal.size()
     results = store.batch(
@@ -103,7 +103,7 @@ def test_a_batch_reads_before_it_writes_and_is_one_write(store, memory):
     assert [record.change.kind for record in records] == ["edited", "added"]
 
 
-def test_the_event_loop_goes_on_while_the_file_is_locked(store, memory):
+def test_event_loop_continues_while_the_file_is_locked(store, memory):
     async def put_while_locked() -> bool:
         locked, release = threading.Event(), threading.Event()
 
@@ -127,7 +127,7 @@ def test_the_event_loop_goes_on_while_the_file_is_locked(store, memory):
     assert asyncio.run(store.aget(("a",), "k")).value == {"n": 1}
 
 
-def test_what_a_person_has_pinned_is_not_replaced(store, memory):
+def test_pinned_memory_is_not_replaced(store, memory):
     store.put(("a",), "k", {"text": "It is blue."})
     memory.edit_memory("a", "k", Edit(pinned=True))
     for value in ({"text": "It is red."}, None):
@@ -144,20 +144,20 @@ def test_two_stores_on_one_file_see_each_other(store, memory):
 
 
 @pytest.mark.parametrize("namespace", [(), ("a.b",), ("a", "")])
-def test_a_namespace_that_is_none_is_refused_in_a_batch_too(store, namespace):
+def test_invalid_namespace_is_refused_in_a_batch(store, namespace):
     for op in (PutOp(namespace, "k", {"n": 1}), GetOp(namespace, "k")):
         with pytest.raises(InvalidNamespaceError, match="(?i)namespace"):
             store.batch([op])
     assert store.search(()) == []
 
 
-def test_a_value_that_is_no_json_is_refused(store):
+def test_value_that_is_not_json_is_refused(store):
     with pytest.raises(TypeError, match="datetime"):
         store.put(("a",), "k", {"at": datetime.now(UTC)})
     assert store.get(("a",), "k") is None
 
 
-def test_an_operator_that_is_none_is_named(store):
+def test_unknown_operator_is_named(store):
     store.put(("a",), "k", {"n": 1})
     with pytest.raises(ValueError, match=r"'\$like' is not a supported filter operator"):
         store.search(("a",), filter={"n": {"$like": 1}})
@@ -181,7 +181,7 @@ puts = st.builds(PutOp, namespaces, keys, values | st.none(), ttl=st.none())
 
 @given(st.lists(puts, max_size=8), st.integers(1, 3))
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_it_holds_what_langgraphs_own_store_holds(tmp_path_factory, ops, size):
+def test_store_contains_the_same_as_langgraphs(tmp_path_factory, ops, size):
     own = InMemoryStore()
     with SimpleMemoryManager.open(tmp_path_factory.mktemp("store") / "Memories.md") as memory:
         ours = MemoryBaseStore(memory)
@@ -228,7 +228,7 @@ ITEMS = [
     ],
     ids=str,
 )
-def test_it_answers_as_langgraphs_own_store_does(store, op):
+def test_store_answers_like_langgraphs(store, op):
     own, answers = InMemoryStore(), []
     for each in (store, own):
         each.batch([PutOp(*item) for item in ITEMS])
@@ -237,7 +237,7 @@ def test_it_answers_as_langgraphs_own_store_does(store, op):
     assert answers[0] == answers[1]
 
 
-def test_an_item_that_has_expired_is_gone(store, memory):
+def test_expired_item_is_gone(store, memory):
     store.put(("a",), "k", {"n": 1})
     memory.update("k", "a", expires_at=PAST)
     assert store.get(("a",), "k") is None
@@ -251,7 +251,7 @@ def expires_in_minutes(memory, title="k"):
     return None if expires_at is None else (datetime.fromisoformat(expires_at) - datetime.now(UTC)).total_seconds() / 60
 
 
-def test_a_put_sets_the_time_to_live_anew(memory):
+def test_put_resets_the_time_to_live(memory):
     store = MemoryBaseStore(memory, ttl={"default_ttl": 60})
     store.put(("a",), "k", {"n": 1})
     assert 59 < expires_in_minutes(memory) <= 60
@@ -279,7 +279,7 @@ def test_a_put_sets_the_time_to_live_anew(memory):
     ],
     ids=["get", "search"],
 )
-def test_a_read_starts_the_time_to_live_again_if_it_is_asked_to(memory, read, ttl, refresh, is_restarted):
+def test_read_resets_the_time_to_live_if_requested(memory, read, ttl, refresh, is_restarted):
     store = MemoryBaseStore(memory, ttl=ttl)
     store.put(("a",), "k", {"colour": "red"}, ttl=60)
     store.put(("a",), "other", {"colour": "blue"}, ttl=60)
@@ -292,7 +292,7 @@ def test_a_read_starts_the_time_to_live_again_if_it_is_asked_to(memory, read, tt
     assert expires_in_minutes(memory, "other") < 31
 
 
-def test_a_time_to_live_that_was_made_invalid_in_the_file_is_not_started_again(memory):
+def test_invalid_time_to_live_in_the_file_is_not_reset(memory):
     store = MemoryBaseStore(memory, ttl={"refresh_on_read": True})
     store.put(("a",), "k", {"n": 1}, ttl=60)
     memory.update("k", "a", metadata={"ttl_minutes": "soon"})
@@ -300,13 +300,13 @@ def test_a_time_to_live_that_was_made_invalid_in_the_file_is_not_started_again(m
 
 
 @pytest.mark.parametrize("ttl", [-1, float("nan"), float("inf"), 1e10])
-def test_an_invalid_time_to_live_is_refused(store, ttl):
+def test_invalid_time_to_live_is_refused(store, ttl):
     with pytest.raises(ValueError, match=f"The time to live is {ttl} minutes; it must be from 0 to 1000000000"):
         store.put(("a",), "k", {"n": 1}, ttl=ttl)
     assert store.get(("a",), "k") is None
 
 
-def test_a_sweep_deletes_what_has_expired(store):
+def test_sweep_deletes_expired_items(store):
     puts = [PutOp(("a",), key, {"n": 1}, ttl=ttl) for key, ttl in (("one", 0), ("two", 0), ("three", None))]
     store.batch(puts)
     assert store.sweep_ttl() == 2
@@ -314,7 +314,7 @@ def test_a_sweep_deletes_what_has_expired(store):
     assert store.sweep_ttl() == 0
 
 
-def test_the_sweeper_sweeps_until_it_is_stopped(memory):
+def test_sweeper_runs_until_stopped(memory):
     store = MemoryBaseStore(memory, ttl={"sweep_interval_minutes": 0.001})
     store.put(("a",), "k", {"n": 1}, ttl=0)
     first, second = store.start_ttl_sweeper(), store.start_ttl_sweeper()
@@ -328,7 +328,7 @@ def test_the_sweeper_sweeps_until_it_is_stopped(memory):
     assert store.stop_ttl_sweeper()
 
 
-def test_the_sweeper_goes_on_after_an_error(memory, caplog):
+def test_sweeper_continues_after_an_error(memory, caplog):
     store = MemoryBaseStore(memory, ttl={"default_ttl": 1})
     path = memory.store.file.path
     store.put(("a",), "k", {"n": 1}, ttl=0)
@@ -344,12 +344,12 @@ def test_the_sweeper_goes_on_after_an_error(memory, caplog):
     assert store.stop_ttl_sweeper()
 
 
-def test_without_a_configuration_nothing_is_swept(store):
+def test_nothing_is_swept_without_configuration(store):
     assert store.start_ttl_sweeper().result() is None
     assert store.stop_ttl_sweeper()
 
 
-def test_an_interval_must_be_positive(memory):
+def test_interval_must_be_positive(memory):
     store = MemoryBaseStore(memory, ttl={"sweep_interval_minutes": -1})
     with pytest.raises(ValueError, match="The interval is -1 minutes, but it must be positive"):
         store.start_ttl_sweeper()
@@ -364,19 +364,19 @@ elements = st.integers(-9, 9) | quoted_texts.filter(is_text_of_place)
 
 
 @given(st.lists(quoted_texts.filter(lambda text: text and "." not in text), min_size=1, max_size=3).map(tuple))
-def test_every_namespace_is_that_of_its_place(namespace):
+def test_namespace_is_restored_from_its_place(namespace):
     assert namespace_of(place_of(namespace)) == namespace
 
 
 @given(st.lists(elements, min_size=1, max_size=3).map(lambda path: checked_place(tuple(path))))
-def test_every_place_is_that_of_its_namespace(place):
+def test_place_is_restored_from_its_namespace(place):
     namespace = namespace_of(place)
     assert all(label and "." not in label for label in namespace)
     assert place_of(namespace) == place
 
 
 @given(quoted_texts)
-def test_every_key_is_that_of_its_title_and_every_title_that_of_its_key(text):
+def test_key_and_title_are_restored_from_each_other(text):
     assert key_of_title(title_of_key(text)) == text
     if text and text == single_spaced(text):
         assert title_of_key(key_of_title(text)) == text

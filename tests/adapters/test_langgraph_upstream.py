@@ -1,4 +1,4 @@
-"""The tests of LangGraph's own SQLite store, from its source distribution, against our store."""
+"""Runs the tests of LangGraph's SQLite store, from its source distribution, with our store."""
 
 import re
 import subprocess
@@ -11,18 +11,18 @@ from tests.fixtures.command_line import ROOT
 
 SOURCES = "langgraph-checkpoint-sqlite"
 NOT_OURS = {
-    # Internals of the SQLite store: its patterns, query plans, migrations, and the tables of its vectors.
+    # Internals of the SQLite store: its patterns, query plans, migrations, and tables of vectors.
     "test_escape_glob_literal",
     "test_namespace_match_pattern",
     "test_list_namespaces_prefix_uses_indexable_condition",
     "test_nonnull_migrations",
     "test_vector_store_initialization",
-    # It expects an error for a filter key that is not a name. Our filters are not SQL: such a key matches its field.
+    # Expects an error for a filter key that is not a name. Our filters are not SQL, so the key matches its field.
     "test_sql_injection_vulnerability",
-    # It expects an error for a synchronous call in a running event loop. Ours works.
+    # Expects an error for a synchronous call in a running event loop. Ours works.
     "test_no_running_loop",
 }
-"""The tests that don't pass, and why."""
+"""Tests that fail, with the reason."""
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +37,8 @@ def sources(tmp_path_factory) -> Path:
 
 
 @pytest.mark.slow
-def test_the_tests_of_langgraphs_own_store_pass(sources):
-    # Their plugins are not installed for our own tests.
+def test_upstream_tests_pass(sources):
+    # Our tests do not install their plugins.
     python = ["uv", "run", "--no-sync", "--with", "pytest-asyncio", "--with", "pytest-retry", "python"]
     command = [*python, "-m", "tests.adapters.upstream_store", str(sources)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)

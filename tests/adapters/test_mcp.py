@@ -1,4 +1,4 @@
-"""The memory behind the Model Context Protocol, asked by the SDK's own client."""
+"""Tests of the MCP server, with the client of the SDK."""
 
 import asyncio
 import re
@@ -21,7 +21,7 @@ READING, CHANGING = {"recall", "search"}, {"remember", "supersede", "invalidate"
 
 
 def ask(server, *questions):
-    """The answers of a server to some questions of one client: each is asked with the client and the answers so far."""
+    """Ask a server several questions as one client. Each question gets the client and the answers so far."""
 
     async def talk():
         answers = []
@@ -45,7 +45,7 @@ def text_of(answer):
     return "".join(part.text for part in answer.content)
 
 
-def test_a_memory_that_many_machines_share_is_served_alike(postgres):
+def test_shared_memory_is_served(postgres):
     with AgentMemory.open(postgres.address) as shared, AgentMemory.open(postgres.address) as other:
         kept, recalled = ask(
             make_server(shared),
@@ -57,7 +57,7 @@ def test_a_memory_that_many_machines_share_is_served_alike(postgres):
         assert "The button is below the fold." in text_of(recalled)
 
 
-def test_a_memory_is_replaced_and_disproved_by_its_id(memory):
+def test_memory_is_superseded_and_invalidated_by_id(memory):
     *_, first, second, last = ask(
         make_server(memory),
         call("remember", place=5, text="The lever opens the gate."),
@@ -73,7 +73,7 @@ def test_a_memory_is_replaced_and_disproved_by_its_id(memory):
     assert "It only rattles." in memory.store.file.path.read_text("utf-8")
 
 
-def test_a_reset_forgets_what_was_true_until_then_and_nothing_else(memory):
+def test_reset_forgets_only_ephemeral_memories(memory):
     *_, recalled = ask(
         make_server(memory),
         call("remember", place="desk", text="The drawer is locked at first.", persistence="core"),
@@ -95,7 +95,7 @@ def test_a_reset_forgets_what_was_true_until_then_and_nothing_else(memory):
         ("search", {"query": "x", "limit": 0}, "from 1 to 50"),
     ],
 )
-def test_what_is_refused_says_why_and_changes_nothing(memory, tool, arguments, said):
+def test_refused_call_is_explained_and_changes_nothing(memory, tool, arguments, said):
     (answer,) = ask(make_server(memory), call(tool, **arguments))
     assert answer.is_error
     assert said in text_of(answer)
@@ -118,7 +118,7 @@ def test_each_place_is_a_resource(memory):
     assert "A rug lies here." in texts[1]
 
 
-def test_read_only_means_that_nothing_can_be_changed(memory):
+def test_read_only_server_has_no_writing_tools(memory):
     async def tools(client, answers):
         return {tool.name for tool in (await client.list_tools()).tools}
 
@@ -129,13 +129,13 @@ def test_read_only_means_that_nothing_can_be_changed(memory):
     assert memory.find() == []
 
 
-def test_the_page_lists_the_tools(memory):
+def test_tools_are_documented(memory):
     page = (ROOT / "docs" / "integrations.md").read_text("utf-8")
     assert set(re.findall(r"^\| `(\w+)\(", page, re.MULTILINE)) == READING | CHANGING
 
 
 @pytest.mark.slow
-def test_an_agent_starts_it_as_a_command(tmp_path):
+def test_server_runs_as_a_command(tmp_path):
     program = StdioServerParameters(
         command=sys.executable, args=[str(ROOT / "main.py"), "mcp", "--memories", str(tmp_path)], env=environment()
     )
@@ -160,7 +160,7 @@ def serving(folder, *options, files=None, **env):
 
 
 @pytest.mark.slow
-def test_a_server_with_a_scope_serves_nothing_outside_it(tmp_path):
+def test_server_with_a_scope_serves_nothing_outside_it(tmp_path):
     path = tmp_path / "all.sqlite"
     with AgentMemory.open(path) as everything:
         everything.remember(("acme", "cart"), "The coupon works once.")
@@ -186,7 +186,7 @@ def test_a_server_with_a_scope_serves_nothing_outside_it(tmp_path):
 
 
 @pytest.mark.parametrize("scope", ["acme", "[]", '{"a": 1}', "5", '[["a"]]'])
-def test_an_invalid_scope_is_named(tmp_path, scope):
+def test_invalid_scope_is_named(tmp_path, scope):
     done = command("mcp", "--memories", str(tmp_path), "--scope", scope)
     assert done.returncode == 2
     assert scope in done.stderr
@@ -194,7 +194,7 @@ def test_an_invalid_scope_is_named(tmp_path, scope):
     assert not list(tmp_path.iterdir())
 
 
-def test_several_clients_write_at_once_over_http_and_nothing_is_lost(tmp_path):
+def test_concurrent_clients_lose_nothing(tmp_path):
     async def writes(address, who):
         async with Client(address) as client:
             for number in range(5):
@@ -210,7 +210,7 @@ def test_several_clients_write_at_once_over_http_and_nothing_is_lost(tmp_path):
     assert texts == {f"Client {who} was here, time {number}." for who in range(4) for number in range(5)}
 
 
-def test_a_token_is_asked_for_where_there_is_one_and_no_foreign_host_is_served(tmp_path):
+def test_token_and_host_are_checked(tmp_path):
     async def recalled(address):
         async with (
             httpx.AsyncClient(headers={"authorization": "Bearer secret"}) as http,
@@ -229,7 +229,7 @@ def test_a_token_is_asked_for_where_there_is_one_and_no_foreign_host_is_served(t
 
 
 @pytest.mark.slow
-def test_beyond_this_machine_a_token_is_needed(tmp_path):
+def test_other_hosts_require_a_token(tmp_path):
     done = command("mcp", "--memories", str(tmp_path), "--host", "0.0.0.0")
     assert done.returncode == 2
     assert "a token is needed" in done.stderr

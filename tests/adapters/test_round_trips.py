@@ -1,6 +1,6 @@
-"""What one tool returns, another one takes: the same place and the same memory.
+"""Tests that the result of one tool is valid input of another.
 
-Frameworks that take seconds to import are imported by what uses them: every process of the tests reads all files.
+Frameworks that import slowly are imported where they are used, because every test process imports all files.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ def memory(home):
 
 
 class Plain:
-    """The tools as functions; what goes in and out is JSON, as with a model."""
+    """The tools as functions, with JSON as input and output."""
 
     def __init__(self, memory):
         tools = MemoryTools(memory)
@@ -111,18 +111,18 @@ class LlamaIndex:
         return json.loads(answer) if name == "search" else answer
 
 
-def test_what_is_found_can_be_recalled_replaced_and_disproved(memory):
-    find_replace_and_disprove(memory, Plain(memory))
+def test_found_memory_can_be_recalled_superseded_and_invalidated(memory):
+    recall_supersede_and_invalidate(memory, Plain(memory))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("toolset", [Mcp, AgentsSdk, PydanticAi, LangChain, LlamaIndex])
-def test_in_a_framework_what_is_found_can_be_recalled_replaced_and_disproved(toolset):
+def test_found_memory_can_be_changed_in_a_framework(toolset):
     with AgentMemory.open(":memory:") as memory:
-        find_replace_and_disprove(memory, toolset(memory))
+        recall_supersede_and_invalidate(memory, toolset(memory))
 
 
-def find_replace_and_disprove(memory, tools):
+def recall_supersede_and_invalidate(memory, tools):
     for number, subject in enumerate(SUBJECTS):
         memory.remember(subject, f"Lever number{number} is stuck.", title="Lever")
     for number, subject in enumerate(SUBJECTS):
@@ -138,7 +138,7 @@ def find_replace_and_disprove(memory, tools):
     assert tools.call("search", query="lever moves") == []
 
 
-def test_what_is_recalled_at_a_place_is_disproved_there_by_its_title(memory):
+def test_recalled_memory_is_invalidated_by_its_title(memory):
     memory.remember(GAME, "The lamp runs out after 200 turns.", title="Lamp")
     tools = MemoryTools(memory)
     assert "[NOTE] Lamp: " in tools.recall(5)
@@ -146,7 +146,7 @@ def test_what_is_recalled_at_a_place_is_disproved_there_by_its_title(memory):
     assert tools.recall(5) == ""
 
 
-def test_the_documents_of_langchain_lead_to_their_memories(memory):
+def test_langchain_documents_identify_their_memories(memory):
     for number, subject in enumerate(SUBJECTS):
         memory.remember(subject, f"Lever number{number} is stuck.", title="Lever")
     tools = MemoryTools(memory)
@@ -159,7 +159,7 @@ def test_the_documents_of_langchain_lead_to_their_memories(memory):
         assert memory.get(document.id).memory.status == "SUPERSEDED"
 
 
-def test_the_places_and_addresses_of_the_server_lead_to_their_memories(memory):
+def test_mcp_places_and_addresses_identify_their_memories(memory):
     for number, subject in enumerate(SUBJECTS):
         memory.remember(subject, f"Fact {number}.")
     memory.invalidate(memory.remember("nowhere", "Wrong."), "It is not.")
@@ -180,7 +180,7 @@ def test_the_places_and_addresses_of_the_server_lead_to_their_memories(memory):
         assert any(f"Fact {number}." in text for text in texts)
 
 
-def test_the_items_of_langgraph_are_found_by_namespace_and_key(memory):
+def test_langgraph_items_are_found_by_namespace_and_key(memory):
     store = MemoryBaseStore(memory)
     titles = ["Lever", '"Press" me', '"x"', '"\\"x\\""', "[1]"]
     for place in [*TEXTS, 5, -3]:
@@ -195,7 +195,7 @@ def test_the_items_of_langgraph_are_found_by_namespace_and_key(memory):
     assert memory.find() == []
 
 
-def test_an_item_of_langgraph_keeps_its_namespace_and_key(memory):
+def test_langgraph_item_keeps_its_namespace_and_key(memory):
     store = MemoryBaseStore(memory)
     namespaces = [("a", "b"), ('"a"',), ('"5"',), ("5",), ('"a\\u002eb"',), ('"a', 'b"')]
     keys = ["a", '"a"', '"\\"a\\""', " ", ""]

@@ -1,4 +1,4 @@
-"""The agent of tale-suite: the calls of its benchmark, answered by the rules and by a model."""
+"""Tests of the agent for tale-suite, played by rules and by a model."""
 
 import argparse
 import json
@@ -17,7 +17,7 @@ from zorkgpt.runlog.episodes import last_end, read_episode
 
 @pytest.fixture
 def suite(monkeypatch, tmp_path):
-    """The agent's module, as the suite has loaded it, in an empty folder."""
+    """The agent's module, loaded like the suite does, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     if not is_installed():
         for name, module in stand_in().items():
@@ -31,7 +31,7 @@ def agent_class(suite):
     return klass
 
 
-def test_it_is_registered_once_with_its_options(suite, agent_class):
+def test_agent_is_registered_once_with_its_options(suite, agent_class):
     assert loaded().NAME == "zorkgpt"
     _, _, add_arguments = sys.modules["tales.agent"].AGENTS["zorkgpt"]
     parser = argparse.ArgumentParser()
@@ -43,7 +43,7 @@ def test_it_is_registered_once_with_its_options(suite, agent_class):
     assert agent_class(**vars(parser.parse_args([]))).params["player"] == "rules, no language model"
 
 
-def test_what_killed_it_is_avoided_after_the_restart(agent_class, tmp_path):
+def test_deadly_action_is_avoided_after_the_restart(agent_class, tmp_path):
     agent, rows, _ = evaluate(agent_class, 60, player="rules")
     agent.close()
     deaths = [number for number, (_, text, _) in enumerate(rows) if "You have died" in text]
@@ -55,7 +55,7 @@ def test_what_killed_it_is_avoided_after_the_restart(agent_class, tmp_path):
     assert all(stats["nb_tokens"] == 0 for _, _, stats in rows)
 
 
-def test_every_evaluation_begins_without_memories_unless_a_folder_is_named(agent_class, tmp_path):
+def test_evaluation_starts_without_memories_unless_a_folder_is_given(agent_class, tmp_path):
     for _ in range(2):
         evaluate(agent_class, 3, player="rules")[0].close()
     assert sorted(path.name for path in (tmp_path / "game_files/tales/Lighthouse").iterdir()) == ["1", "2"]
@@ -66,7 +66,7 @@ def test_every_evaluation_begins_without_memories_unless_a_folder_is_named(agent
     assert sorted(path.name for path in (tmp_path / "kept/Lighthouse/runs").iterdir()) == ["1", "2"]
 
 
-def test_a_model_plays_and_its_tokens_are_counted(agent_class, tmp_path):
+def test_model_plays_and_its_tokens_are_counted(agent_class, tmp_path):
     commands = iter(WALKTHROUGH)
 
     def answer(asked):
@@ -84,7 +84,7 @@ def test_a_model_plays_and_its_tokens_are_counted(agent_class, tmp_path):
     assert all(stats["nb_tokens"] == stats["nb_tokens_prompt"] + stats["nb_tokens_response"] for _, _, stats in rows)
 
 
-def test_a_model_that_can_not_be_asked_ends_the_game_with_its_reason(agent_class):
+def test_unreachable_model_ends_the_game_with_a_reason(agent_class):
     with (
         ChatServer(lambda asked: Status(401, "no such key")) as server,
         pytest.raises(ZorkGPTError, match="no such key"),
@@ -92,7 +92,7 @@ def test_a_model_that_can_not_be_asked_ends_the_game_with_its_reason(agent_class
         evaluate(agent_class, 5, player="model", llm=server.model, base_url=server.url)
 
 
-def test_to_act_before_a_game_has_begun_is_refused(agent_class):
+def test_acting_before_a_game_is_refused(agent_class):
     with pytest.raises(ZorkGPTError, match=r"reset\(\) before act\(\)"):
         agent_class().act("", 0, False, {})
 
@@ -109,11 +109,11 @@ def test_to_act_before_a_game_has_begun_is_refused(agent_class):
         ("Which do you mean?", []),
     ],
 )
-def test_a_place_is_known_by_the_heading_of_its_text(text, headings):
+def test_place_is_the_heading_of_its_text(text, headings):
     found = headings_in(text)
     assert found == headings if headings is not None else found[-1] == "End of the Lane"
 
 
-def test_the_same_heading_is_the_same_place():
+def test_same_heading_is_the_same_place():
     assert location_of("Behind  House").num == location_of("behind house").num != location_of("Kitchen").num
     assert isinstance(location_of(""), Location)

@@ -1,6 +1,6 @@
-"""The memory as tools of agent frameworks, each run by the framework itself.
+"""Tests of the memory as tools of agent frameworks, each run by the framework.
 
-Frameworks that take seconds to import are imported by what uses them: every process of the tests reads all files.
+Frameworks that import slowly are imported where they are used, because every test process imports all files.
 """
 
 import asyncio
@@ -31,12 +31,12 @@ def invoked(memory, name, **arguments):
     return asyncio.run(tool.on_invoke_tool(context, given))
 
 
-def test_the_agents_sdk_tells_the_model_why_it_was_refused(memory):
+def test_agents_sdk_returns_the_reason_of_a_refusal(memory):
     said = invoked(memory, "invalidate", memory_id="nothing", reason="wrong", place=None)
     assert "There is no memory with the id or title 'nothing'" in said
 
 
-def test_the_instructions_hold_what_is_known_of_the_place_where_the_agent_is(memory):
+def test_instructions_contain_memories_of_the_current_place(memory):
     from agents import Agent, RunContextWrapper
 
     from zorkgpt.adapters.openai_agents import memory_instructions
@@ -57,7 +57,7 @@ def test_the_instructions_hold_what_is_known_of_the_place_where_the_agent_is(mem
 
 
 def run(memory, *calls, read_only=False):
-    """Let a scripted model make one tool call after the other; return what each was answered, and the tools it had."""
+    """Let a scripted model make tool calls. Return the answers, and the tools it was offered."""
     from pydantic_ai import Agent
     from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
     from pydantic_ai.models.function import AgentInfo, FunctionModel
@@ -79,7 +79,7 @@ def run(memory, *calls, read_only=False):
     return answers, known
 
 
-def test_pydantic_ai_tells_the_model_why_it_was_refused_and_goes_on(memory):
+def test_pydantic_ai_returns_the_reason_of_a_refusal(memory):
     calls = (("remember", {"place": 5, "text": " "}), ("remember", {"place": 5, "text": "A rug."}))
     (refused, kept), known = run(memory, *calls)
     assert "it must not be blank" in refused.content
@@ -87,7 +87,7 @@ def test_pydantic_ai_tells_the_model_why_it_was_refused_and_goes_on(memory):
     assert known == READING | CHANGING
 
 
-def test_pydantic_ai_has_no_tool_that_changes_a_memory_for_reading(memory):
+def test_pydantic_ai_read_only_toolset_has_no_writing_tools(memory):
     _, known = run(memory, ("recall", {"place": 5}), read_only=True)
     assert known == READING
 
@@ -95,7 +95,7 @@ def test_pydantic_ai_has_no_tool_that_changes_a_memory_for_reading(memory):
 # LangChain and LlamaIndex
 
 
-def test_langchain_returns_the_reason_of_a_refusal_to_the_model(memory):
+def test_langchain_returns_the_reason_of_a_refusal(memory):
     tools = {tool.name: tool for tool in langchain.memory_tools(memory)}
     for arguments in ({"place": 5, "text": " "}, {"place": 5}):
         answer = asyncio.run(tools["remember"].ainvoke({"type": "tool_call", "id": "1", "name": "", "args": arguments}))
@@ -105,7 +105,7 @@ def test_langchain_returns_the_reason_of_a_refusal_to_the_model(memory):
     assert memory.find() == []
 
 
-def test_llama_index_returns_the_reason_of_a_refusal_to_the_model(memory):
+def test_llama_index_returns_the_reason_of_a_refusal(memory):
     from llama_index.core.llms.llm import ToolSelection
     from llama_index.core.tools import call_tool_with_selection
 
@@ -119,7 +119,7 @@ def test_llama_index_returns_the_reason_of_a_refusal_to_the_model(memory):
 
 
 @pytest.mark.parametrize("name", ["langchain", "llama_index", "openai_agents"])
-def test_without_the_right_to_write_only_the_reading_tools_are_there(memory, name):
+def test_read_only_toolset_has_only_reading_tools(memory, name):
     adapter = import_module(f"zorkgpt.adapters.{name}")
 
     def names(**options):
@@ -128,7 +128,7 @@ def test_without_the_right_to_write_only_the_reading_tools_are_there(memory, nam
     assert (names(), names(read_only=True)) == (READING | CHANGING, READING)
 
 
-def test_the_block_of_llama_index_holds_the_memories_of_the_place_where_the_agent_is(memory):
+def test_llama_index_block_contains_memories_of_the_current_place(memory):
     from llama_index.core.base.llms.types import ChatMessage
 
     from zorkgpt.adapters import llama_index

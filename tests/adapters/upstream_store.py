@@ -1,9 +1,9 @@
-"""Runs the store tests of langgraph-checkpoint-sqlite against our store, in a process of its own.
+"""Runs the store tests of langgraph-checkpoint-sqlite against our store, in a separate process.
 
     uv run python -m tests.adapters.upstream_store FOLDER [pytest options]
 
-FOLDER is the unpacked source distribution. Its tests run in several processes, since those of the time to live sleep.
-This module is a plugin of theirs: it replaces the modules that they import.
+FOLDER is the unpacked source distribution. Its tests run in several processes, because some of them sleep.
+This module is a plugin that replaces the modules they import.
 """
 
 import asyncio
@@ -30,10 +30,10 @@ _INTERNALS = (
 
 
 class SqliteStore(MemoryBaseStore):
-    """Our store, opened as the one that the tests are for."""
+    """Our store with the constructor of the upstream store."""
 
     def setup(self) -> None:
-        """Do nothing: opening the memory has made the tables."""
+        """Do nothing. Opening the memory has created the tables."""
 
     @classmethod
     @contextmanager
@@ -47,7 +47,7 @@ class SqliteStore(MemoryBaseStore):
 
 
 class AsyncSqliteStore(MemoryBaseStore):
-    """The same for its asynchronous twin, whose own methods are coroutines."""
+    """Our store with the constructor and coroutines of the asynchronous upstream store."""
 
     async def setup(self) -> None:
         """Do nothing."""
@@ -93,7 +93,7 @@ def main(folder: str, *options: str) -> int:
     tests = [str(Path(folder) / "tests" / name) for name in ("test_store.py", "test_async_store.py", "test_ttl.py")]
     plugins = ["-p", "no:cacheprovider", "-p", "tests.adapters.upstream_store"]
     settings = ["-c", "/dev/null", "--import-mode=importlib", "-o", "asyncio_mode=auto", "-n", "4", "--maxschedchunk=1"]
-    # Here a file too, and half a minute of commits.
+    # Use a file here too. This test spends half a minute on commits.
     twice = ["--deselect", "test_async_store.py::test_large_batches_async[memory]"]
     return int(pytest.main([*plugins, *settings, "-q", "-rf", "--tb=no", *twice, *options, *tests]))
 

@@ -1,4 +1,4 @@
-"""The sections as they come out of real turns, in this episode and in the next one."""
+"""Tests of prompt sections in real turns, in this episode and the next."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def context_of(run) -> PlayerContext:
 
 
 @pytest.mark.slow
-def test_what_the_player_is_told_after_a_walk_there_and_back(tmp_path):
+def test_context_after_walking_there_and_back(tmp_path):
     with a_walkthrough(tmp_path, *COMMANDS) as run:
         run.reset_episode()
         for _ in COMMANDS:
@@ -33,7 +33,7 @@ def test_what_the_player_is_told_after_a_walk_there_and_back(tmp_path):
     assert [turn.action for turn in context.recent] == list(COMMANDS)
 
 
-def test_the_next_episode_knows_how_often_the_place_was_visited_and_forgets_the_rest(tmp_path):
+def test_next_episode_keeps_visits_only(tmp_path):
     with a_walkthrough(tmp_path, *COMMANDS) as run:
         run.reset_episode()
         for _ in COMMANDS:

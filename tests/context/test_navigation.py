@@ -1,4 +1,4 @@
-"""What lies ahead: the ways on, where the player says it is going, and the dangers on that route."""
+"""Tests of exits, destinations, and dangers on the route."""
 
 import pytest
 
@@ -56,26 +56,26 @@ def graph() -> MapGraph:
         ([], None),
     ],
 )
-def test_the_last_stated_destination(graph, reasons, place):
+def test_last_stated_destination(graph, reasons, place):
     assert stated_destination(graph, 1, reasons) == place
 
 
 @pytest.mark.parametrize(
     ("places", "place"), [(["Hall", "Cellar"], 4), (["Hall", "Attic"], None), (["Attic", "Hall"], 4), (["Hall"], 4)]
 )
-def test_a_destination_that_was_reached_is_none_any_more(graph, places, place):
+def test_reached_destination_is_dropped(graph, places, place):
     reasons = ["GOING TO: Attic", "What else is there?"][: len(places)]
     assert stated_destination(graph, 1, reasons, places) == place
 
 
 @pytest.mark.parametrize("said", ["GOING TO: The Round Room", "GOING TO: Round Room"])
-def test_the_article_of_a_place_s_name_may_be_said_or_not(graph, said):
+def test_article_of_a_place_name_is_optional(graph, said):
     graph.add_room(8, "The Round Room")
     graph.add_move(Move(1, "west", 8))
     assert stated_destination(graph, 1, ["GOING TO: Attic", said]) == 8
 
 
-def test_a_stated_destination_beats_the_objectives_even_if_no_route_leads_there(graph):
+def test_stated_destination_wins_over_objectives(graph):
     class ToTheCellar:
         def lines(self):
             return ()
@@ -95,7 +95,7 @@ def test_a_stated_destination_beats_the_objectives_even_if_no_route_leads_there(
     assert (nowhere.route, nowhere.no_route) == (None, NoRoute("Island", True))
 
 
-def test_untried_ways_of_other_places_come_with_the_way_there_the_nearest_first(graph):
+def test_untried_exits_elsewhere_have_routes_nearest_first(graph):
     for room, way in ((6, "east"), (6, "south"), (3, "west"), (1, "in"), (7, "south")):
         graph.add_exit(room, way)
     assert untried_elsewhere(graph, 1) == (
@@ -107,14 +107,14 @@ def test_untried_ways_of_other_places_come_with_the_way_there_the_nearest_first(
     assert untried_elsewhere(graph, None) == ()
 
 
-def test_untried_things_of_other_places_are_told_as_well(graph):
+def test_untried_things_elsewhere_are_listed(graph):
     graph.tries.add_thing(1, 30, "lamp")
     graph.tries.add_thing(2, 31, "rope")
     assert untried_elsewhere(graph, 1) == (UntriedWays((), "Cellar", 2, (RouteStep("down", 2),), ("rope",)),)
     assert untried_elsewhere(graph, 1, {31}) == ()
 
 
-def test_routes_take_ways_back_and_say_that_they_are_unproven(graph):
+def test_routes_mark_unproven_ways_back(graph):
     graph.add_exit(1, "in")
     back = (RouteStep("up", 2, unproven=True), RouteStep("up", 1, unproven=True))
     assert untried_elsewhere(graph, 3) == (UntriedWays(("in",), "Hall", 1, back),)
@@ -123,14 +123,14 @@ def test_routes_take_ways_back_and_say_that_they_are_unproven(graph):
     assert [(one.location_id, one.steps) for one in found] == [(1, back), (7, None)]
 
 
-def test_the_route_is_what_the_map_knows(graph):
+def test_route_follows_the_map(graph):
     assert route_to(graph, 1, 3) == Route("Deep Cellar", 3, (RouteStep("down", 2), RouteStep("down", 3)))
     assert [step.way for step in route_to(graph, 1, 3).steps] == ["down", "down"]
     assert [route_to(graph, 1, place) for place in (1, 7, None)] == [None] * 3
     assert route_to(graph, None, 3) is None
 
 
-def test_exits_say_where_they_lead_how_sure_and_what_chance_does(graph):
+def test_exits_show_destination_confidence_and_chances(graph):
     walk(graph, "1 down 2", "1 down 4")
     graph.add_exit(1, "west")
     graph.add_move(Move(1, "west", 1, MoveKind.DIED))
@@ -145,12 +145,12 @@ def test_exits_say_where_they_lead_how_sure_and_what_chance_does(graph):
     assert exits_of(graph, None) == ()
 
 
-def test_the_way_back_is_an_exit_even_if_no_text_names_it(graph):
+def test_way_back_is_listed_even_if_unnamed(graph):
     graph.add_exit(2, "east")
     assert exits_of(graph, 2)[1:] == (Exit("up", "Hall", 1, unproven=True), Exit("east"))
 
 
-def test_a_way_that_led_nowhere_is_still_told_with_what_was_said(graph):
+def test_failed_exit_is_listed_with_its_response(graph):
     graph.add_exit(1, "west")
     for way in ("west", "down"):
         graph.add_failure(1, way)
@@ -160,19 +160,19 @@ def test_a_way_that_led_nowhere_is_still_told_with_what_was_said(graph):
     assert (west.way, down.leads_to) == ("west", "Cellar")
 
 
-def test_where_something_carried_the_player_off_is_no_place_that_the_way_leads_to(graph):
+def test_involuntary_destination_is_not_listed(graph):
     graph.add_exit(1, "west")
     graph.add_move(Move(1, "west", 7, MoveKind.CARRIED))
     assert exits_of(graph, 1)[-1] == Exit("west", carried_to=("Island",))
     assert 7 not in graph.routes(1)
 
 
-def test_two_places_of_one_name_are_told_apart(graph):
+def test_places_with_the_same_name_are_distinguished(graph):
     assert route_to(graph, 1, 6).place == "Forest (location 6)"
     assert exits_of(graph, 4)[0].leads_to == "Forest (location 5)"
 
 
-def test_dangers_of_the_route_come_after_those_one_way_from_here(graph):
+def test_dangers_on_the_route_follow_those_nearby(graph):
     kept = {room: [Memory("DANGER", f"Rat {room}", 1, "1", 0, "It bites.", "core")] for room in range(1, 7)}
     ahead = list(dangers_ahead(graph, 1, kept.__getitem__, route_to(graph, 1, 3)))
     assert ahead == [
@@ -185,7 +185,7 @@ def test_dangers_of_the_route_come_after_those_one_way_from_here(graph):
     assert list(dangers_ahead(graph, 3, kept.__getitem__, None)) == [Danger("up", "Cellar", 2, kept[2][0], 1, False)]
 
 
-def test_where_chance_decides_the_dangers_of_all_ends_are_told(graph):
+def test_dangers_of_all_random_destinations_are_shown(graph):
     walk(graph, "1 down 4", "1 down 7")
     kept = {7: [Memory("DANGER", "Shark", 1, "1", 0, "It bites.", "core")]}
     ahead = list(dangers_ahead(graph, 1, lambda room: kept.get(room, ()), None))
@@ -193,7 +193,7 @@ def test_where_chance_decides_the_dangers_of_all_ends_are_told(graph):
 
 
 @pytest.mark.slow
-def test_every_place_of_a_walkthrough_can_be_named_as_destination(bundled_story):
+def test_every_place_of_a_walkthrough_can_be_a_destination(bundled_story):
     graph = MapGraph()
     with JerichoInterface(bundled_story, seed=BUNDLED_SEED) as game:
         game.reset()

@@ -1,4 +1,4 @@
-"""Over whole walkthroughs, with a memory that fills up, no role's prompt outgrows its budget."""
+"""Tests that prompts stay within their budgets over whole walkthroughs with a growing memory."""
 
 import re
 from itertools import pairwise
@@ -13,15 +13,15 @@ from zorkgpt.llm.scripted import ScriptedCall
 from zorkgpt.memory.retrieval import estimated_tokens
 
 OTHER_ROLES = {"memory": 6000, "objectives": 6000, "summary": 6000, "knowledge": 12_000}
-"""The last is asked about a hundred turns at a time. A server with 16,000 tokens has room for that and the answer."""
+"""The last role is asked about a hundred turns at once. A server with 16,000 tokens has room for that."""
 
 REMEMBERED = re.compile(r"^## (?:Memories of this place|Remembered dangers)\n(.*?)(?=^## |\Z)", re.S | re.M)
-"""The memories of this place, and those of its neighbours' dangers."""
+"""Memories of this place, and dangers of its neighbors."""
 FENCE_AND_VISITS = 40
 
 
 def _beginning(prompt: str) -> str:
-    """Everything before the first turn in the history."""
+    """Return everything before the first turn in the history."""
     return re.split(r"^Turn \d+,", prompt, maxsplit=1, flags=re.M)[0]
 
 
@@ -39,7 +39,7 @@ def check(run, llm, commands: list[str]) -> None:
     assert roles == set(most)
     for call in llm.calls:
         assert tokens(call) <= most[call.role], call.role
-    # The oldest turns are in a summary; none was lost on the way.
+    # The oldest turns are in a summary, and none was lost.
     assert status["summaries"] >= 2
     asked = [call.prompt for call in llm.calls if call.role == "agent"]
     remembered = [estimated_tokens("".join(REMEMBERED.findall(prompt))) for prompt in asked]
@@ -52,12 +52,12 @@ def check(run, llm, commands: list[str]) -> None:
 
 
 @pytest.mark.slow
-def test_bundled_story(tmp_path: Path, bundled_story: Path):
+def test_prompts_of_the_bundled_story(tmp_path: Path, bundled_story: Path):
     commands = get_bundled_walkthrough()
     check(*a_chatty_run(tmp_path, bundled_story, commands, BUNDLED_SEED, history_tokens=4000), commands)
 
 
 @pytest.mark.slow
-def test_zork1(tmp_path: Path, zork1: Path):
+def test_prompts_of_zork(tmp_path: Path, zork1: Path):
     commands = get_zork1_walkthrough()[:150]
     check(*a_chatty_run(tmp_path, zork1, commands, ZORK1_SEED, history_tokens=4000), commands)

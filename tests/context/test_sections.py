@@ -1,4 +1,4 @@
-"""Parts of a prompt keep to their budgets by leaving out whole items, whatever is put into them."""
+"""Tests that sections of a prompt keep to their budgets by omitting whole items."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -98,7 +98,7 @@ def contexts(draw) -> PlayerContext:
 @pytest.mark.slow
 @given(contexts(), st.sampled_from([DEFAULT_BUDGETS, for_critic(DEFAULT_BUDGETS), LEAST]))
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_no_part_is_longer_than_its_budget(context, budgets):
+def test_section_is_never_longer_than_its_budget(context, budgets):
     for part in PARTS:
         assert part(context, budgets).tokens <= getattr(budgets, f"{part.__name__}_tokens"), part.__name__
     one_turn = max((estimated_tokens(turn_text(turn, budgets.response_tokens)) for turn in context.recent), default=0)
@@ -106,23 +106,23 @@ def test_no_part_is_longer_than_its_budget(context, budgets):
     assert estimated_tokens(whole) <= most_tokens(budgets, memories=0) + one_turn
 
 
-def test_a_long_item_makes_no_shorter_one_give_way():
+def test_long_item_does_not_displace_shorter_ones():
     items = ["short one", "long " * 100, "short two"]
     section = list_section("## Heading", items, lambda item: f"- {item}", 40)
     assert section.text == "- short one\n- short two\n(1 more left out)"
 
 
-def test_what_fits_is_left_as_it_is():
+def test_fitting_items_are_unchanged():
     section = text_section("## Heading", " One.\n\nTwo.\n", 60)
     assert str(section) == "## Heading\n\n```\nOne.\n\nTwo.\n```"
 
 
-def test_nothing_is_no_section():
+def test_empty_section_is_omitted():
     assert text_section("## Heading", " \n", 60).text == ""
     assert list_section("## Heading", [], str, 60).text == ""
 
 
-def test_of_a_long_text_whole_lines_are_kept():
+def test_long_text_is_cut_at_lines():
     text = "\n".join(f"Line {number} is as long as this." for number in range(30))
     shown, left_out = beginning(text, 100)
     assert text.startswith(shown + "\n")
@@ -137,12 +137,12 @@ def test_of_a_long_text_whole_lines_are_kept():
         (last_sentences, "[...] Three is here. Four is here."),
     ],
 )
-def test_of_a_long_line_whole_sentences_are_kept(part, shown):
+def test_long_line_is_cut_at_sentences(part, shown):
     assert part("One is here. Two is here. \n Three is here. Four is here.", 12) == shown
 
 
 @given(st.text(max_size=300), st.integers(5, 60))
-def test_a_part_of_a_text_keeps_to_its_tokens(text, tokens):
+def test_part_of_a_text_keeps_to_its_tokens(text, tokens):
     assert estimated_tokens(first_sentences(text, tokens)) <= tokens
     assert estimated_tokens(last_sentences(text, tokens)) <= tokens
 
@@ -162,7 +162,7 @@ def test_old_turns_are_dropped_in_blocks(costs, tokens):
 @pytest.mark.slow
 @given(contexts())
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_the_history_grows_at_its_end(context):
+def test_history_grows_at_its_end(context):
     whole = sections.history(context, DEFAULT_BUDGETS)
     some_left_out = sections.turns_shown(context, DEFAULT_BUDGETS) != context.recent
     for count in range(len(context.recent)):
@@ -173,7 +173,7 @@ def test_the_history_grows_at_its_end(context):
 @pytest.mark.slow
 @given(contexts(), st.integers(2_000, 20_000))
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_the_sections_fit_into_a_context(context, tokens):
+def test_sections_fit_into_a_context(context, tokens):
     budgets = fitted(context, DEFAULT_BUDGETS, tokens)
     whole = "".join(f"{section}\n\n" for section in agent_sections(context, budgets))
     assert estimated_tokens(whole) <= tokens

@@ -1,4 +1,4 @@
-"""Turns that no longer fit into the prompt: summed up by the model, kept with the episode, or else counted."""
+"""Tests of summarizing turns that no longer fit into the prompt."""
 
 import json
 import logging
@@ -19,7 +19,7 @@ SETTINGS = {"history_tokens": 1000, "summary_interval": 3}
 
 
 def played(workdir, answer, turns: int = TURNS):
-    """The run after so many turns, and what its model was asked."""
+    """Play a number of turns. Return the run and its model."""
     chatty = ChattyLLM(["wait", "look"] * turns)
     llm = ScriptedLLM(lambda messages, role: answer(messages) if role == "summary" else chatty._reply(messages, role))
     run = a_run(workdir, choice=MODEL, turns=turns, llm=llm, remember=False, settings={"context": SETTINGS})
@@ -34,7 +34,7 @@ def asked(llm, role: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_older_turns_are_summed_up_and_the_summary_goes_on(tmp_path):
+def test_older_turns_are_summarized_repeatedly(tmp_path):
     numbers = iter(range(1, 100))
     run, llm = played(tmp_path, lambda messages: {"summary": f"Summary {next(numbers)}: I waited."})
     with run:
@@ -47,13 +47,13 @@ def test_the_older_turns_are_summed_up_and_the_summary_goes_on(tmp_path):
         assert f"{said}\n```\n{state.history_summary}\n```\n" in prompts[-1]
 
 
-def test_a_turn_to_be_summed_up_says_where_it_led_and_why_it_was_taken():
+def test_summarized_turn_contains_destination_and_reason():
     walk = RecentTurn(4, "Hall", "west", "Cellar\nIt is damp.", "Something glints there.", arrived="Cellar")
     question = prompt_for(Overflow((walk,), ""))[1].content
     assert 'Turn 4, "Hall" to "Cellar": "west", because "Something glints there.". The game: "It is damp."' in question
 
 
-def test_every_turn_is_in_the_prompt_or_in_a_summary(tmp_path):
+def test_every_turn_is_in_the_prompt_or_a_summary(tmp_path):
     run, llm = played(tmp_path, lambda messages: {"summary": "I waited."})
     with run:
         summarized = [line for question in asked(llm, "summary") for line in question.splitlines()]
@@ -65,7 +65,7 @@ def test_every_turn_is_in_the_prompt_or_in_a_summary(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_summary_is_plain_data_of_the_state_and_of_one_episode(tmp_path):
+def test_summary_belongs_to_one_episode(tmp_path):
     run, _ = played(tmp_path, lambda messages: {"summary": "I waited."})
     with run:
         kept = run.game_state.snapshot()
@@ -75,7 +75,7 @@ def test_the_summary_is_plain_data_of_the_state_and_of_one_episode(tmp_path):
         assert run.game_state.history_summarized_to == 0
 
 
-def test_a_model_that_fails_is_asked_again_later_and_the_turns_are_counted(tmp_path, caplog):
+def test_failed_summary_is_repeated_later(tmp_path, caplog):
     def fail(messages):
         raise LLMError("busy")
 
@@ -89,7 +89,7 @@ def test_a_model_that_fails_is_asked_again_later_and_the_turns_are_counted(tmp_p
     assert "earlier turns left out)\n\nTurn " in asked(llm, "agent")[-1]
 
 
-def test_without_a_model_the_turns_are_only_counted(tmp_path):
+def test_turns_are_counted_without_a_model(tmp_path):
     with a_walkthrough(tmp_path, *["wait"] * 40, turns=40, settings={"history_tokens": 250}) as run:
         run.play_episode()
         sections = agent_sections(
@@ -99,7 +99,7 @@ def test_without_a_model_the_turns_are_only_counted(tmp_path):
 
 
 @pytest.mark.parametrize("turns", [1, 3])
-def test_a_short_episode_has_no_summary(tmp_path, turns):
+def test_short_episode_has_no_summary(tmp_path, turns):
     run, llm = played(tmp_path, lambda messages: {"summary": "x"}, turns)
     with run:
         assert asked(llm, "summary") == []

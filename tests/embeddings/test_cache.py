@@ -1,4 +1,4 @@
-"""Vectors in a table: shared, pruned, searched."""
+"""Tests of the table of vectors."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ DOOR, ROPE, LAMP = "The door is locked.", "The rope holds.", "The lamp is lit."
 
 
 class Unreachable:
-    """A model that may be named but not asked."""
+    """A model with a name that cannot be called."""
 
     model = "hashing-256"
 
@@ -32,7 +32,7 @@ class Unreachable:
 
 
 class Renamed(HashingEmbeddings):
-    """A provider that falls back to another model at its first use."""
+    """A provider that switches to another model when it is first used."""
 
     def embed_batch(self, texts):
         self.model = "hashing-256-b"
@@ -41,7 +41,7 @@ class Renamed(HashingEmbeddings):
 
 @pytest.fixture
 def open_table(tmp_path):
-    """Opens the table, as another process would."""
+    """Return a function that opens the table as another process would."""
     return lambda: SqliteVectors(sidecar(tmp_path / "Memories.md"))
 
 
@@ -51,53 +51,53 @@ def table(open_table):
     return open_table()
 
 
-def test_a_text_that_was_embedded_is_not_embedded_again(table):
+def test_text_is_embedded_once(table):
     cache = VectorCache(Unreachable(), table)
     assert np.array_equal(cache.vectors([ROPE, DOOR, ROPE]), HashingEmbeddings().embed_batch([ROPE, DOOR, ROPE]))
     assert (len(cache), cache.rebuilds, DOOR in cache, LAMP in cache) == (2, 0, True, False)
 
 
-def test_an_unknown_text_that_cannot_be_embedded_is_an_error(table):
+def test_unembeddable_text_is_an_error(table):
     with pytest.raises(EmbeddingError, match="asked"):
         VectorCache(Unreachable(), table).vectors([DOOR, LAMP])
 
 
-def test_only_the_vectors_of_memories_are_kept(open_table):
+def test_only_vectors_of_memories_are_stored(open_table):
     VectorCache(HashingEmbeddings(), open_table()).vectors([DOOR])
     assert DOOR not in VectorCache(HashingEmbeddings(), open_table())
 
 
-def test_no_texts_are_no_vectors(open_table, tmp_path):
+def test_no_texts_have_no_vectors(open_table, tmp_path):
     assert VectorCache(HashingEmbeddings(16), open_table()).vectors([], lasting=True).shape == (0, 16)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("blob", [b"", b"abc", b"\xff" * 1024, b"\0" * 8])
-def test_a_damaged_vector_is_made_again(table, open_table, tmp_path, blob):
+def test_damaged_vector_is_computed_again(table, open_table, tmp_path, blob):
     sidecar(tmp_path / "Memories.md").put("UPDATE zorkgpt_vectors SET vector = %s WHERE id = 1", [(blob,)])
     cache = VectorCache(HashingEmbeddings(), open_table())
     assert np.array_equal(cache.vectors([DOOR, ROPE], lasting=True), HashingEmbeddings().embed_batch([DOOR, ROPE]))
     assert len(open_table().known("hashing-256")) == 2
 
 
-def test_the_vectors_of_another_model_are_not_used(table, open_table):
+def test_vectors_of_another_model_are_not_used(table, open_table):
     assert VectorCache(HashingEmbeddings(64), table).vectors([DOOR]).shape == (1, 64)
 
 
-def test_when_the_provider_falls_back_everything_is_embedded_by_the_new_model(table):
+def test_everything_is_embedded_again_after_a_fallback(table):
     cache = VectorCache(Renamed(), table)
     assert np.array_equal(cache.vectors([DOOR, LAMP]), -HashingEmbeddings().embed_batch([DOOR, LAMP]))
     assert (len(cache), cache.rebuilds) == (2, 1)
 
 
-def test_a_model_that_changes_its_dimension_under_the_same_name_is_noticed(table, open_table):
+def test_changed_dimension_of_a_model_is_noticed(table, open_table):
     smaller = HashingEmbeddings(32)
     smaller.model = "hashing-256"
     assert VectorCache(smaller, table).vectors([DOOR, LAMP], lasting=True).shape == (2, 32)
     assert open_table().known("hashing-256") == {key_of(DOOR), key_of(LAMP)}
 
 
-def test_what_no_memory_uses_is_pruned(table, open_table):
+def test_unused_vectors_are_pruned(table, open_table):
     cache = VectorCache(HashingEmbeddings(), table)
     cache.prune([ROPE, LAMP])
     assert [
@@ -105,14 +105,14 @@ def test_what_no_memory_uses_is_pruned(table, open_table):
     ] == [False, True] * 2
 
 
-def test_a_rebuild_keeps_only_what_it_was_given(table, open_table):
+def test_rebuild_keeps_only_the_given_texts(table, open_table):
     cache = VectorCache(HashingEmbeddings(), table)
     cache.rebuild([LAMP])
     assert (len(cache), cache.rebuilds) == (1, 1)
     assert open_table().known("hashing-256") == {key_of(LAMP)}
 
 
-def test_a_folder_that_cannot_be_written_costs_only_the_keeping(tmp_path):
+def test_unwritable_folder_only_disables_the_cache(tmp_path):
     (tmp_path / "file").write_text("in the way")
     table = SqliteVectors(sidecar(tmp_path / "file" / "Memories.md"))
     cache = VectorCache(HashingEmbeddings(), table)
@@ -120,7 +120,7 @@ def test_a_folder_that_cannot_be_written_costs_only_the_keeping(tmp_path):
     assert table.nearest("hashing-256", vector, 1) == [(key_of(DOOR), pytest.approx(1))]
 
 
-def test_vectors_that_another_process_adds_or_deletes_are_seen(table, open_table):
+def test_changes_by_another_process_are_seen(table, open_table):
     [lamp] = HashingEmbeddings().embed_batch([LAMP])
     other = open_table()
     other.put("hashing-256", {key_of(LAMP): lamp})
@@ -130,7 +130,7 @@ def test_vectors_that_another_process_adds_or_deletes_are_seen(table, open_table
 
 
 @pytest.mark.parametrize("make", [VectorMatrix, None])
-def test_the_nearest_are_those_of_all_cosines(open_table, make):
+def test_nearest_vectors_match_a_full_comparison(open_table, make):
     table = open_table() if make is None else make()
     chance = np.random.default_rng(7)
     vectors = chance.standard_normal((200, 12)).astype(np.float32)
@@ -148,7 +148,7 @@ def test_the_nearest_are_those_of_all_cosines(open_table, make):
 
 
 @pytest.mark.slow
-def test_processes_that_write_at_once_lose_nothing_of_each_other(open_table, tmp_path):
+def test_concurrent_processes_lose_nothing(open_table, tmp_path):
     code = """
 import sys
 from zorkgpt.embeddings.cache import VectorCache

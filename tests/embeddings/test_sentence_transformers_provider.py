@@ -1,4 +1,4 @@
-"""The library sentence-transformers, where it is installed, and what is said where it is not."""
+"""Tests of the library sentence-transformers, if installed, and of the error if not."""
 
 import importlib.util
 
@@ -13,14 +13,14 @@ installed = importlib.util.find_spec("sentence_transformers") is not None
 
 
 @pytest.mark.skipif(installed, reason="sentence-transformers is installed")
-def test_where_it_is_not_installed_the_error_names_the_extra():
+def test_error_names_the_extra_if_not_installed():
     with pytest.raises(EmbeddingError, match="--extra embeddings-torch"):
         SentenceTransformerProvider().embed("a")
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not installed, reason="sentence-transformers is not installed")
-def test_its_vectors_are_those_of_the_provider_without_pytorch():
+def test_vectors_match_the_provider_without_pytorch():
     texts = ["", "A door.", "word " * 1000, "東の扉", "🙂", "\ud800 half a pair"]
     ours, theirs = OnnxProvider().embed_batch(texts), SentenceTransformerProvider().embed_batch(texts)
     assert theirs.dtype == np.float32

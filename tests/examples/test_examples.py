@@ -1,4 +1,4 @@
-"""The memory in two worlds that are no game and that start over."""
+"""Tests of the examples that are not games."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ WORLDS = pytest.mark.parametrize("make", [Shop, Sandbox])
 
 
 @WORLDS
-def test_with_one_memory_the_task_takes_fewer_actions_from_the_second_episode_on(make):
+def test_later_episodes_take_fewer_actions(make):
     steps = compared(make)
     lasting, fresh = steps["shared memory"], steps["new memory each time"]
     assert lasting[0] == fresh[0] < MAX_STEPS
@@ -25,7 +25,7 @@ def test_with_one_memory_the_task_takes_fewer_actions_from_the_second_episode_on
 
 
 @WORLDS
-def test_nothing_that_a_new_episode_undoes_is_shown_in_it(make, tmp_path):
+def test_memories_of_undone_things_are_not_shown(make, tmp_path):
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory:
         for _ in range(5):
             play(make(), memory)
@@ -40,7 +40,7 @@ def test_nothing_that_a_new_episode_undoes_is_shown_in_it(make, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["shop", "sandbox"])
-def test_each_runs_as_its_page_says(name):
+def test_example_runs_as_documented(name):
     done = subprocess.run(
         [sys.executable, "-m", f"examples.{name}"], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -1,4 +1,4 @@
-"""Each integration has an example that runs without a network or a key, with its extra alone."""
+"""Tests that each integration example runs without network or key, with only its extra installed."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ EXAMPLES = {
     "openai_agents_runner": ("openai-agents", FACT),
     "pydantic_ai_agent": ("pydantic-ai", FACT),
 }
-"""The extra that each one needs, and a part of its output."""
+"""Extra and a part of the output of each example."""
 NEEDS_MORE = {"langmem_tools": "langmem"}
 """A package that no extra installs."""
 TOO_LARGE = {"embeddings-torch", "ray", "tales"}
@@ -35,13 +35,13 @@ def test_every_example_is_listed():
 
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory) -> Path:
-    """A folder in which each environment takes the place of the last, so that compiled modules are of use to all."""
+    """A folder that all environments share one after another, so that compiled modules are reused."""
     return tmp_path_factory.mktemp("workshop")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_an_example_runs_with_its_extra_alone(name, wheel, workshop, tmp_path):
+def test_example_runs_with_its_extra_alone(name, wheel, workshop, tmp_path):
     extra, output = EXAMPLES[name]
     more = [NEEDS_MORE[name]] if name in NEEDS_MORE else []
     python, variables = _installed(workshop, f"{wheel}[{extra}]", *more)
@@ -59,7 +59,7 @@ def test_an_example_runs_with_its_extra_alone(name, wheel, workshop, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("extra", sorted(EXTRAS.keys() - TOO_LARGE - {extra for extra, _ in EXAMPLES.values()}))
-def test_an_extra_installs_all_that_it_promises(extra, wheel, workshop, tmp_path):
+def test_extra_installs_its_packages(extra, wheel, workshop, tmp_path):
     python, variables = _installed(workshop, f"{wheel}[{extra}]")
     program = f"from zorkgpt.extras import require; require({extra!r})"
     done = subprocess.run([python, "-c", program], cwd=tmp_path, env=variables, capture_output=True, text=True)
@@ -67,7 +67,7 @@ def test_an_extra_installs_all_that_it_promises(extra, wheel, workshop, tmp_path
 
 
 def _installed(workshop: Path, *packages: str) -> tuple[Path, dict[str, str]]:
-    """Return the interpreter of a new environment with these packages, and the variables for its programs."""
+    """Create an environment with these packages. Return its interpreter, and variables for its programs."""
     home = workshop / "venv"
     subprocess.run(["uv", "venv", "--quiet", "--clear", str(home)], check=True, capture_output=True)
     variables = {**clean_environment(workshop), "PYTHONPYCACHEPREFIX": str(workshop / "compiled")}

@@ -1,4 +1,4 @@
-"""The cells that were reached, the ways to them, and which of them is returned to."""
+"""Tests of the archive of reached states and the routes to them."""
 
 from tests.fixtures.trails import a_step, a_trail
 from zorkgpt.explore.archive import SAFE_TURNS, Archive
@@ -14,14 +14,14 @@ def an_archive(*trails: Trail) -> Archive:
     return archive
 
 
-def test_a_cell_keeps_the_shortest_way_of_all_episodes():
+def test_archive_keeps_the_shortest_route_of_all_episodes():
     long_way = a_trail("north > 3", a_step("open box > 3", effective=True), "south > 2", FOUND)
     archive = an_archive(long_way, a_trail("look > 1", "east > 2", FOUND, episode=2))
     cell = archive.cells[FOUND.standing]
     assert (cell.trail.episode, cell.end, archive.length(cell)) == (2, 3, 2)
 
 
-def test_what_comes_just_before_a_death_is_no_cell():
+def test_state_before_a_death_is_not_archived():
     steps = [f"go > {number}" for number in range(2, 12)]
     deadly, lucky = a_trail(*steps, deadly=True), a_trail(*steps)
     assert len(an_archive(lucky).cells) == 10

@@ -1,4 +1,4 @@
-"""Ways without their detours."""
+"""Tests of routes without detours, and of following them."""
 
 from dataclasses import replace
 
@@ -16,16 +16,16 @@ def shortened(trail: Trail) -> list[str]:
     return [trail.steps[index].action for index in kept]
 
 
-def test_what_changed_nothing_is_left_out():
+def test_actions_without_effect_are_omitted():
     assert shortened(a_trail("look > 1", "push wall > 1", "north > 2", "jump > 2")) == ["north"]
 
 
-def test_a_walk_that_comes_back_is_left_out():
+def test_walk_in_a_circle_is_omitted():
     assert shortened(a_trail("north > 2", "east > 3", "south > 1", "west > 4")) == ["west"]
     assert shortened(a_trail("north > 2", "east > 3", "west > 2", "up > 5")) == ["north", "up"]
 
 
-def test_what_was_done_on_the_way_is_kept_with_the_way_to_it():
+def test_useful_detour_is_kept():
     lamp = a_step("take lamp > 3", held=("lamp",), effective=True)
     trail = a_trail("north > 2", "up > 3", lamp, replace(a_step("down > 2"), standing=lamp.standing), "south > 1")
     assert shortened(a_trail("north > 2", "up > 3", lamp, "down > 2", "south > 1", "west > 4")) == [
@@ -39,11 +39,11 @@ def test_what_was_done_on_the_way_is_kept_with_the_way_to_it():
     assert "take lamp" in shortened(trail)
 
 
-def test_being_carried_off_is_part_of_the_way():
+def test_involuntary_move_is_part_of_the_route():
     assert shortened(a_trail("wait > 7", "north > 8")) == ["wait", "north"]
 
 
-def test_blows_that_missed_are_kept_with_the_one_that_hit():
+def test_missed_blows_are_kept_with_the_hit():
     hit = a_step("hit ogre > 1", effective=True)
     assert shortened(a_trail("hit ogre > 1", "hit ogre > 1", hit, "sing > 1")) == ["hit ogre", "hit ogre"]
 
@@ -54,7 +54,7 @@ def test_blows_that_missed_are_kept_with_the_one_that_hit():
         max_size=30,
     )
 )
-def test_a_shortened_way_does_all_that_was_done_and_ends_where_the_whole_one_does(steps):
+def test_shortened_route_has_the_same_effects_and_end(steps):
     steps = [replace(step, action=f"go {number}") for number, step in enumerate(steps)]
     trail = a_trail(*steps)
     ways = list(shortenings(trail.start, trail.steps))
@@ -64,7 +64,7 @@ def test_a_shortened_way_does_all_that_was_done_and_ends_where_the_whole_one_doe
         assert {index for index in range(end) if steps[index].effective} <= set(kept)
         last = steps[kept[-1]].standing.place if kept else trail.start
         assert last == steps[end - 1].standing.place
-        # Between two steps that did something no place is passed twice.
+        # No place occurs twice between two effective steps.
         passed = [trail.start]
         for index in kept:
             passed = [] if steps[index].effective else passed
@@ -72,7 +72,7 @@ def test_a_shortened_way_does_all_that_was_done_and_ends_where_the_whole_one_doe
             passed.append(steps[index].standing.place)
 
 
-# What leads elsewhere is mended
+# Repairs
 
 RING = a_step("take ring > 3", held=("ring",), score=5, effective=True)
 ROUTE = route_along(a_trail("north > 2", "east > 3", RING), 3, ReplayFailures(), verbatim_turns=10)
@@ -83,7 +83,7 @@ def at(place: int, *held: str, score: int = 0) -> ObservedState:
 
 
 def followed(journey: Journey, *states: ObservedState) -> list[str]:
-    """Return the commands, each leading to the next of these states."""
+    """Return the commands of a journey that reaches these states."""
     played = []
     for now in states:
         played.append(journey.next)
@@ -91,7 +91,7 @@ def followed(journey: Journey, *states: ObservedState) -> list[str]:
     return played
 
 
-def test_a_command_that_came_to_nothing_is_given_once_more():
+def test_failed_command_is_repeated():
     journey = Journey(ROUTE)
     played = followed(journey, at(2), at(3), at(3), at(3, "ring", score=5))
     assert played == ["north", "east", "take ring", "take ring"]
@@ -99,14 +99,14 @@ def test_a_command_that_came_to_nothing_is_given_once_more():
     assert journey.repairs == 1
 
 
-def test_who_was_led_astray_comes_back_by_the_map():
+def test_player_returns_to_the_route_by_the_map():
     journey = Journey(ROUTE, lambda here, there: {(7, 3): ["down", "south"]}.get((here, there)))
     played = followed(journey, at(2), at(7), at(8), at(3), at(3, "ring", score=5))
     assert played == ["north", "east", "down", "south", "take ring"]
     assert journey.arrived
 
 
-def test_what_is_reached_already_is_passed_over():
+def test_reached_steps_are_skipped():
     journey = Journey(ROUTE)
     assert followed(journey, at(3, "ring", score=5)) == ["north"]
     assert journey.arrived
@@ -120,7 +120,7 @@ def test_what_is_reached_already_is_passed_over():
         ((at(2), at(3), *[at(3)] * MAX_REPAIRS, at(3)), "the score was 0 instead of 5"),
     ],
 )
-def test_without_a_way_back_after_a_loss_or_after_many_repairs_it_is_given_up(states, why):
+def test_journey_is_given_up_if_it_cannot_be_repaired(states, why):
     journey = Journey(ROUTE)
     followed(journey, *states)
     assert why in journey.difference

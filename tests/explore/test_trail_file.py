@@ -1,4 +1,4 @@
-"""The short copy of a log: equal to what the log says, made again when it is not, and never in the way."""
+"""Tests of the trail file, a short copy of a log."""
 
 import logging
 
@@ -13,7 +13,7 @@ FOUND = a_step("take ring > 2", score=5, held=("ring",), effective=True)
 KEPT = KeptTrail("ab" * 32, "rules", a_trail("east > 2", FOUND, episode=2, seed=7), 1234)
 
 
-def test_what_is_kept_comes_back(tmp_path):
+def test_trail_is_read_back(tmp_path):
     save_trail(tmp_path / TRAIL_FILE, KEPT)
     back = load_trail(tmp_path / TRAIL_FILE, 1234)
     assert (back.story_sha256, back.trail.seed, back.player) == ("ab" * 32, 7, "rules")
@@ -21,25 +21,25 @@ def test_what_is_kept_comes_back(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == [TRAIL_FILE]
 
 
-def test_of_a_log_that_has_grown_it_is_made_again(tmp_path):
+def test_trail_of_a_grown_log_is_made_again(tmp_path):
     save_trail(tmp_path / TRAIL_FILE, KEPT)
     assert load_trail(tmp_path / TRAIL_FILE, 1235) is None
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"\xff\xfe", b'{"version": 1}'])
-def test_a_damaged_one_counts_as_none(tmp_path, damage):
+def test_damaged_trail_is_ignored(tmp_path, damage):
     (tmp_path / TRAIL_FILE).write_bytes(damage)
     assert load_trail(tmp_path / TRAIL_FILE, 1234) is None
 
 
-def test_where_it_cant_be_written_the_game_goes_on(tmp_path, caplog):
+def test_unwritable_trail_does_not_stop_the_game(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         save_trail(tmp_path / "missing" / TRAIL_FILE, KEPT)
     assert "the trail could not be saved" in caplog.text
 
 
 @pytest.mark.parametrize("end", [{"died": True}, {"died": True, "finished": True}])
-def test_a_trail_ends_with_the_first_death(tmp_path, end):
+def test_trail_ends_with_the_first_death(tmp_path, end):
     counts = {"score": 0, "max_score": 10, "places": 1, "deaths": 1, "memories": {}}
     over = {"event": "episode_ended", "episode": 1, "time": "", "reason": "death", "turns": 3} | counts
     write_log(tmp_path, started(), turn(1), turn(2, **end), turn(3), over)

@@ -1,4 +1,4 @@
-"""What the scripted models of the whole loop answer: each role by fixed rules, of nothing but its own prompt."""
+"""Scripted models of the whole loop. Each role answers by fixed rules from its own prompt."""
 
 import json
 import re
@@ -12,17 +12,17 @@ _FENCED = r"\n+(`{3,})\n(.*?)\n\1(?:\n|$)"
 _REFUSED = {"climb tree": "A smooth trunk won't be climbed.", "eat bread": "Bread is better kept than eaten."}
 _KINDS = {"DANGER": "danger", "DISCOVERY": "insight", "FAILURE": "rule", "NOTE": "insight", "SUCCESS": "procedure"}
 _UNJUDGED = "open chest"
-"""The critic's server fails over it, three times, so that it is played unjudged."""
+"""The server of the critic fails three times on this action, so it is played without a verdict."""
 
 
 def fenced(prompt: str, heading: str) -> str:
-    """What stands between backticks right after a line; "" if that line is not there."""
+    """Return the text between backticks after a line, or "" if the line is missing."""
     found = re.search(re.escape(heading) + _FENCED, prompt, re.DOTALL)
     return found[2] if found else ""
 
 
 def number_of(prompt: str, words: str) -> int | None:
-    """The number of the first line of a numbered list that holds these words."""
+    """Return the number of the first line of a numbered list that contains these words."""
     found = re.search(rf"^(\d+)\. .*{re.escape(words)}", prompt, re.MULTILINE)
     return int(found[1]) if found else None
 
@@ -30,8 +30,8 @@ def number_of(prompt: str, words: str) -> int | None:
 class Agent:
     """Gives prepared answers in order, whatever the prompt."""
 
-    def __init__(self, said: list[str]) -> None:
-        self._said = iter(said)
+    def __init__(self, answers: list[str]) -> None:
+        self._said = iter(answers)
 
     def __call__(self, request: Request) -> Reply:
         return next(self._said)
@@ -47,7 +47,7 @@ def critic(request: Request) -> Reply:
 
 
 class Memory:
-    """Keeps what the Z-machine's facts say, and answers some questions badly the first time."""
+    """Remembers what the facts say, and gives some bad answers first."""
 
     def __init__(self) -> None:
         self._calls = 0
@@ -68,7 +68,7 @@ class Memory:
 
 
 def exits_named(prompt: str) -> list[str]:
-    """The directions in a text that shows a place for the first time."""
+    """Return the directions in the text of a place that is seen for the first time."""
     if not re.search("^The place of arrival is |^The game printed", prompt, re.MULTILINE):
         return []
     text = (fenced(prompt, "and the game answered") or fenced(prompt, "The game printed")).lower()
@@ -76,7 +76,7 @@ def exits_named(prompt: str) -> list[str]:
 
 
 def _verdicts(prompt: str) -> Iterator[dict[str, Any]]:
-    """Notes of which one begins as the other say the same."""
+    """Notes of which one starts like the other are the same."""
     new = fenced(prompt, "\n\n" + re.search(r"# The new note\n\n(.*)", prompt)[1])
     for number, _, text in re.findall(r'^(\d+)\. "(.*?)"\n```\n(.*?)\n```', prompt, re.MULTILINE | re.DOTALL):
         same = new.split()[:3] == text.split()[:3]
@@ -84,7 +84,7 @@ def _verdicts(prompt: str) -> Iterator[dict[str, Any]]:
 
 
 def remembered(prompt: str) -> dict[str, Any]:
-    """What the model keeps of the action, and of the place that is seen for the first time."""
+    """Return what the model remembers of the action and of the new place."""
     told = _remembered_of_action(prompt)
     reached = re.search(r'^The place of arrival is "(.*?)" \(', prompt, re.MULTILINE)
     place = reached or ("The game printed" in prompt and re.search(r'^# The place\n\n"(.*?)"', prompt, re.MULTILINE))
@@ -120,7 +120,7 @@ def _remembered_of_action(prompt: str) -> dict[str, Any]:
 
 
 def _of_a_thing(thing: str, action: str, prompt: str) -> str:
-    """Said in other words while it is known here already, so that somebody must judge whether it is the same."""
+    """Return a note, in other words if it is known here, so that the judge is asked."""
     again = f"{thing} is here" in fenced(prompt, "# Existing memories of this place")
     return f"The {thing} hangs in plain sight: {action}." if again else f"The {thing} hangs here for whoever wants it."
 
@@ -141,7 +141,7 @@ def _no_longer(prompt: str, title: str) -> dict[str, Any]:
 
 
 def objectives(request: Request) -> Reply:
-    """Wants what may come true, what never was seen, and says of one thing too early that it is done."""
+    """Propose what may come true, and what was never seen, and claim one success too early."""
     prompt = request.prompt
     if "You shorten" in prompt:
         return json.dumps({"keep": [1, 2, 4, 99]})
@@ -194,4 +194,4 @@ BY_SYSTEM: dict[str, tuple[str, Callable[[Request], Reply]]] = {
     "You keep the knowledge base": ("knowledge", knowledge),
     "You keep the diary": ("summary", summary),
 }
-"""The roles that one model serves, by how their prompts begin."""
+"""The roles that one model serves, by the start of their prompts."""

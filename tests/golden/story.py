@@ -1,4 +1,4 @@
-"""The fifty turns that the scripted agent plays: its answers, one a line of the dialogue."""
+"""The answers of the scripted agent for fifty turns."""
 
 
 def says(reason: str, action: str) -> str:
@@ -8,12 +8,12 @@ def says(reason: str, action: str) -> str:
 FIRST = [
     says("A letter tells what is wanted.", "read letter"),
     says("I follow the lane to the house. GOING TO: Front Yard", "north"),
-    # The story's dictionary has no such words: rejected, and another proposed.
+    # The words are not in the dictionary, so another action is proposed.
     says("A magic word may help.", "frotz the wibble"),
     says("Then on along the lane.", "north"),
     says("Round the house to the east.", "east"),
     says("It may be of use.", "take clapper"),
-    # The critic refuses, the agent insists.
+    # The critic rejects, and the agent insists.
     says("From above I could see the house.", "climb tree"),
     says("I still want to see the house from above.", "climb tree"),
     says("The garden lies behind the house.", "northwest"),
@@ -21,7 +21,7 @@ FIRST = [
     says("The next step of the plan: open it.", "open window"),
     says("The last step of the plan: go in.", "south"),
     says("Light will be needed.", "take lamp"),
-    # No command in it: asked again.
+    # Without a command, so it is asked again.
     "The hall seems to lie to the south, and I wonder what is there.",
     says("On to the hall.", "south"),
     says("A weapon.", "take sword"),
@@ -34,13 +34,13 @@ FIRST = [
     says("Nothing to do here without a key.", "down"),
     says("I want it after all.", "take sword"),
     says("Back to the garden. GOING TO: Back Garden", "north"),
-    # The critic refuses, the agent obeys.
+    # The critic rejects, and the agent obeys.
     says("I am hungry.", "eat bread"),
     says("On to the garden then.", "north"),
     says("They look good.", "examine berries"),
     says("I am still hungry.", "eat berries"),
 ]
-"""Twenty-five turns, the last of which is a death."""
+"""Twenty-five turns, which end with a death."""
 
 SECOND = [
     says("A letter tells what is wanted.", "read letter"),
@@ -54,7 +54,7 @@ SECOND = [
     says("Now it should open.", "open window"),
     says("In.", "south"),
     says("Light will be needed.", "take lamp"),
-    # Not in sight: rejected by the object tree.
+    # Not in sight, so the object tree rejects it.
     says("Something to carry brine in.", "take bottle"),
     says("There is no bottle here.", "south"),
     says("A weapon.", "take sword"),
@@ -71,4 +71,4 @@ SECOND = [
     says("Back to the garden.", "northeast"),
     says("A last look.", "look"),
 ]
-"""Twenty-five turns, to the limit."""
+"""Twenty-five turns, up to the limit."""

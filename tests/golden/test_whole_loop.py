@@ -1,11 +1,11 @@
-"""Fifty turns of the bundled story with a model in every role, compared with what is known to be right.
+"""Golden test of fifty turns of the bundled story, with a model in every role.
 
-The models are scripted (`roles.py`, `story.py`) and answer over HTTP from a server on localhost; everything else is
-what `main.py play` puts together from a `pyproject.toml`. Compared are every prompt of every role with its answer, the
-order in which they were asked, the files that the run leaves behind, and the log of both episodes. Times are replaced;
-a section or a long line that stood in an earlier prompt of the same role is named instead of repeated.
+The models are scripted (`roles.py`, `story.py`) and answer over HTTP from a server on localhost. Everything else is
+assembled by `main.py play` from a `pyproject.toml`. The test compares every prompt with its answer, the order of
+questions, the files of the run, and the logs of both episodes. Times are replaced. A section or a long line that was
+in an earlier prompt of the same role is named instead of repeated.
 
-Where a prompt or a file is meant to change, write the golden files anew and read their diff before it is committed:
+After an intended change of a prompt or file, write the golden files again and read the diff before you commit:
 
     uv run --all-groups pytest tests/golden --renew-golden
     git diff tests/golden
@@ -60,7 +60,7 @@ candidate_threshold = 0.4
 
 
 class Models:
-    """Answers for every role, and keeps what each was asked, with the turn that it belongs to."""
+    """Answers for every role, and records questions with their turn."""
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
@@ -96,7 +96,7 @@ def _turn_of(prompt: str) -> str:
 
 
 def _let_vectors_load() -> None:
-    """From which turn on there are vectors is a matter of time: here, from the one after their first use."""
+    """Wait for vectors, so that they are available from a fixed turn on."""
     for thread in threading.enumerate():
         if thread.name == "zorkgpt-embeddings":
             thread.join()
@@ -108,7 +108,7 @@ def vector(text: str) -> list[float]:
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory) -> Iterator[dict[str, str]]:
-    """Name of a golden file → what this run says should be in it."""
+    """Contents of each golden file according to this run."""
     folder, models = tmp_path_factory.mktemp("golden"), Models()
     with pytest.MonkeyPatch.context() as patch, ChatServer(models, models=_MODELS, embed=vector) as server:
         patch.chdir(folder)
@@ -136,7 +136,7 @@ def _kept(workdir: Path) -> list[Path]:
     return [*(workdir / name for name in names), *sorted(workdir.glob("runs/*/episode_log.jsonl"))]
 
 
-def test_fifty_turns_are_what_they_were(played, request):
+def test_fifty_turns_match_the_golden_files(played, request):
     if request.config.getoption("--renew-golden"):
         GOLDEN.mkdir(exist_ok=True)
         for path in GOLDEN.iterdir():
@@ -150,7 +150,7 @@ def test_fifty_turns_are_what_they_were(played, request):
 
 
 def _difference(name: str, golden: str, now: str) -> str:
-    """What is different, shortened; "" if nothing is."""
+    """Return a shortened diff, or "" if there is none."""
     lines = list(difflib.unified_diff(golden.splitlines(), now.splitlines(), f"golden {name}", name, lineterm="", n=2))
     more = f"\n({len(lines) - _MOST_LINES} more lines differ)" * (len(lines) > _MOST_LINES)
     return "\n".join(lines[:_MOST_LINES]) + more + "\n" if lines else ""

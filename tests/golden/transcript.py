@@ -1,4 +1,4 @@
-"""What a run said and wrote, as text that a person can compare: whatever differs between two equal runs is replaced."""
+"""Questions, logs and files as text for comparison. Values that differ between equal runs are replaced."""
 
 import json
 import re
@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from typing import Any
 
 _TIMES = {"time", "timestamp", "duration_s", "parts_s", "latency_s", "avg_deduplication_time_ms"}
-"""Keys in JSON whose values a clock made."""
+"""JSON keys with times as values."""
 _CLOCK = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d| UTC)?")
 _WORTH_NAMING, _LONG_LINE = 50, 100
-"""Characters from which on a section and a line are not repeated."""
+"""Minimum length of a section or line that is not repeated."""
 _MOST_VALUES = 5
-"""Of a mapping that is shown in one line."""
+"""Maximum length of a mapping that is shown in one line."""
 _SCHEMA = re.compile(r"(?<=of this JSON schema:\n)\{.*\}")
-"""Its words are pydantic's, and differ by version; what it must hold is tested beside `zorkgpt.llm.structured`."""
+"""Its text is by pydantic and differs by version. Tests of `zorkgpt.llm.structured` cover its content."""
 _HEADING = re.compile(r"^(?=#{1,3} \S)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question to a model, as it arrived, and the answer."""
+    """One question to a model, with its answer."""
 
     at: str
-    """The episode and the turn."""
+    """Episode and turn."""
     role: str
     messages: tuple[tuple[str, str], ...]
     """Speaker and text."""
@@ -31,7 +31,7 @@ class Asked:
 
 
 def dialogue(questions: Iterable[Asked]) -> str:
-    """All that one role was asked. A section or a line that stood there before is named, not repeated."""
+    """Return all questions to one role. Repeated sections and lines are named instead of repeated."""
     seen: dict[str, str] = {}
     lines: list[str] = []
     for number, asked in enumerate(questions, 1):
@@ -45,7 +45,7 @@ def dialogue(questions: Iterable[Asked]) -> str:
 
 def _sections(text: str) -> Iterator[str]:
     for part in _HEADING.split(text):
-        # The form of the answer and the reminder stand at the ends of messages, and are always the same.
+        # The answer schema and the reminder at the ends of messages are always the same.
         yield from filter(None, re.split(r"^(?=Answer with one JSON|The answer is one JSON)", part, flags=re.MULTILINE))
 
 
@@ -70,7 +70,7 @@ def _beginning(line: str) -> str:
 
 
 def order(questions: Iterable[Asked]) -> str:
-    """Which role was asked after which, a line for each turn."""
+    """Return which role was asked after which, with a line per turn."""
     turns: dict[str, list[str]] = {}
     for asked in questions:
         turns.setdefault(asked.at, []).append(asked.role)
@@ -78,7 +78,7 @@ def order(questions: Iterable[Asked]) -> str:
 
 
 def events(lines: Iterable[str]) -> str:
-    """A log, a line for each value; what is as it was in the last event of the same kind is left out."""
+    """Return a log with a line per value. Values that are unchanged since the last event of its kind are omitted."""
     last: dict[str, dict[str, Any]] = {}
     told: list[str] = []
     for line in lines:
@@ -93,7 +93,7 @@ def events(lines: Iterable[str]) -> str:
 
 
 def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Mappings of many values by their parts, so that a difference is a short line."""
+    """Split large mappings, so that a difference is a short line."""
     if isinstance(value, dict) and (not name or len(value) > _MOST_VALUES):
         for key, part in value.items():
             yield from _flat(f"{name}.{key}".lstrip("."), part)
@@ -102,17 +102,17 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def document(text: str) -> str:
-    """A Markdown file."""
+    """Return a Markdown file."""
     return _CLOCK.sub("<time>", text)
 
 
 def values(text: str) -> str:
-    """A JSON file."""
+    """Return a JSON file."""
     return json.dumps(timeless(json.loads(text)), ensure_ascii=False, indent=1) + "\n"
 
 
 def timeless(value: Any) -> Any:
-    """The value without what a clock put into it."""
+    """Return the value with times replaced."""
     if isinstance(value, dict):
         return {name: "<time>" if name in _TIMES and part else timeless(part) for name, part in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""When an objective is reached, by the Z-machine's word alone."""
+"""Tests of when an objective is reached, according to the game state."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from zorkgpt.objectives.models import EpisodeTurn, ObjectiveStatus
 
 
 def ended(records, kind: str, **proposal) -> tuple[ObjectiveStatus, list[int]]:
-    """Status and turns of evidence of one objective that is wanted from the beginning."""
+    """Return status and turns of evidence of an objective that exists from the start."""
     rooms, things = seen_on(records)
     seen = SeenWorld(records[0].transition.before, rooms, things, (), 100)
     one = objective_from_proposal(ObjectiveProposal("Do it", kind, **proposal), seen, EpisodeTurn(1, 0))
@@ -45,7 +45,7 @@ def ended(records, kind: str, **proposal) -> tuple[ObjectiveStatus, list[int]]:
     ],
     ids=str,
 )
-def test_the_walkthrough_reaches_it_on_the_very_turn(proposal, action):
+def test_walkthrough_reaches_objectives_in_the_right_turn(proposal, action):
     records = walked()
     actions = [record.transition.action for record in records]
     number = action if isinstance(action, int) else actions.index(action) + 1
@@ -63,12 +63,12 @@ def test_the_walkthrough_reaches_it_on_the_very_turn(proposal, action):
     ],
     ids=str,
 )
-def test_what_the_walkthrough_never_does_is_never_reached(proposal):
+def test_unachieved_objectives_are_never_reached(proposal):
     assert ended(walked(), **proposal) == (ObjectiveStatus.OPEN, [])
 
 
-def test_what_happens_out_of_sight_reaches_nothing():
-    # A bird of the story flies from place to place by itself; the walkthrough never comes to see it.
+def test_events_out_of_sight_reach_nothing():
+    # A bird flies from place to place by itself, and the walkthrough never sees it.
     records = walked()
     flights = [move for record in records for move in record.transition.moved if move.name == "jackdaw"]
     assert len(flights) > 20
@@ -82,7 +82,7 @@ def test_what_happens_out_of_sight_reaches_nothing():
         assert tracker.objectives[one.key].status is ObjectiveStatus.OPEN
 
 
-def test_a_command_that_never_reached_the_game_reaches_nothing():
+def test_refused_command_reaches_nothing():
     tracker = a_book(wanted("Go down", kind="way_tried", place=1, way="down"))
     tracker.update(turn(1, "down", refused="Not now."))
     tracker.update(turn(2, "down", fault="It hung."))
@@ -91,7 +91,7 @@ def test_a_command_that_never_reached_the_game_reaches_nothing():
     assert tracker.pursued() == []
 
 
-def test_a_thing_inside_another_is_where_the_other_is():
+def test_thing_is_where_its_container_is():
     inside = Item(12, "coin", CHEST.num)
     coin = wanted("Leave the coin", kind="thing_at", thing=12, place=11, seen=_with(inside))
     tracker = a_book(coin)
@@ -103,14 +103,14 @@ def _with(item: Item) -> SeenWorld:
     return SeenWorld(at(), {1: "Hall"}, {CHEST.num: CHEST.name, item.num: item.name}, {1}, 100)
 
 
-def test_a_story_that_does_not_tell_reaches_nothing():
+def test_unknown_state_reaches_nothing():
     tracker = a_book(wanted("Get ten points", kind="score", points=10), wanted("Take the lamp", kind="holds", thing=10))
     unknown = type(at())(None, None, None, None, None, None)
     tracker.update(turn(1, before=unknown, after=unknown))
     assert [one.status for one in tracker.pursued()] == [ObjectiveStatus.OPEN, ObjectiveStatus.OPEN]
 
 
-def test_opening_by_an_attribute_whose_meaning_is_not_known_is_none():
+def test_unknown_attribute_is_not_an_opening():
     one = wanted("Open the chest", kind="opened", thing=11)
     tracker = a_book(one)
     tracker.update(turn(1, changed=(AttributeChange(CHEST.num, CHEST.name, "attribute 11", True),)))
@@ -120,7 +120,7 @@ def test_opening_by_an_attribute_whose_meaning_is_not_known_is_none():
     assert tracker.objectives[one.key].status is ObjectiveStatus.REACHED
 
 
-def test_what_is_moved_elsewhere_unseen_is_not_there_for_the_player():
+def test_thing_moved_out_of_sight_is_not_there():
     one = wanted("Have the lamp in the cellar", kind="thing_at", thing=10, place=2)
     tracker = a_book(one)
     away = ObjectMove(LAMP.num, LAMP.name, None, "nowhere", CELLAR.num, "Cellar")
@@ -128,7 +128,7 @@ def test_what_is_moved_elsewhere_unseen_is_not_there_for_the_player():
     assert tracker.objectives[one.key].status is ObjectiveStatus.OPEN
 
 
-def test_walking_off_to_points_reaches_nothing_that_is_to_be_done_here():
+def test_points_elsewhere_reach_no_local_objective():
     tracker = a_book(
         wanted("Score here", kind="scored_at", place=1), wanted("Ring", kind="scored_at", place=1, way="ring bell")
     )

@@ -1,4 +1,4 @@
-"""The objectives on disk: what is kept, damage, later versions, several processes."""
+"""Tests of the objectives file: format, damage, versions and concurrent processes."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ def lamp(**changed):
     return wanted("Take the lamp", kind="holds", thing=10, scope="world", places=(1,), **changed)
 
 
-def test_the_file_has_the_documented_form(tmp_path):
+def test_file_has_the_documented_format(tmp_path):
     one = reached(lamp(since=15), ObjectiveEvidence(EpisodeTurn(1, 20), "game", "take lamp", 5))
     ObjectivesFile(tmp_path / FILE).save([one])
     state = json.loads((tmp_path / FILE).read_text())
@@ -37,7 +37,7 @@ def test_the_file_has_the_documented_form(tmp_path):
     assert (again.key, again.evidence) == (one.key, one.evidence)
 
 
-def test_nothing_to_keep_makes_no_file_and_nothing_new_writes_none(tmp_path):
+def test_file_is_written_only_for_changes(tmp_path):
     ObjectivesFile(tmp_path / FILE).save([])
     assert not (tmp_path / FILE).exists()
     ObjectivesFile(tmp_path / FILE).save([lamp()])
@@ -88,7 +88,7 @@ DAMAGED = {
 
 @pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED)
 @pytest.mark.parametrize("meets_it", ["load", "save"])
-def test_a_damaged_file_is_set_aside_and_said_so(tmp_path, caplog, damage, meets_it):
+def test_damaged_file_is_set_aside_and_reported(tmp_path, caplog, damage, meets_it):
     (tmp_path / FILE).write_bytes(damage)
     if meets_it == "load":
         assert ObjectivesFile(tmp_path / FILE).load() == []
@@ -99,7 +99,7 @@ def test_a_damaged_file_is_set_aside_and_said_so(tmp_path, caplog, damage, meets
     assert "was set aside" in caplog.text
 
 
-def test_a_later_version_s_file_is_refused_and_kept(tmp_path):
+def test_file_of_a_newer_version_is_refused_and_kept(tmp_path):
     text = json.dumps({"metadata": {"version": 2}, "objectives": "who knows"})
     (tmp_path / FILE).write_text(text)
     with pytest.raises(ObjectivesFileError, match="later version"):
@@ -109,13 +109,13 @@ def test_a_later_version_s_file_is_refused_and_kept(tmp_path):
     assert (tmp_path / FILE).read_text() == text
 
 
-def test_a_folder_that_can_not_be_written_is_an_error_that_says_so(tmp_path):
+def test_unwritable_folder_is_an_error(tmp_path):
     (tmp_path / f"{FILE}.lock").mkdir()
     with pytest.raises(FileError, match="objectives.json"):
         ObjectivesFile(tmp_path / FILE).save([lamp()])
 
 
-def test_of_too_many_the_oldest_go_that_were_never_reached(tmp_path):
+def test_oldest_unreached_objectives_are_dropped(tmp_path):
     old = reached(lamp(episode=1), ObjectiveEvidence(EpisodeTurn(1, 3), "game", "take lamp"))
     many = [wanted(f"Find number {number}", episode=2, since=number, scope="world") for number in range(320)]
     ObjectivesFile(tmp_path / FILE).save([old, *many])
@@ -141,14 +141,14 @@ for number in range(1, 16):
 
 
 @pytest.mark.slow
-def test_processes_that_play_at_once_share_one_file(tmp_path):
+def test_concurrent_processes_share_one_file(tmp_path):
     path = tmp_path / FILE
     players = [subprocess.Popen([sys.executable, "-c", _PLAYER, str(path), str(own)]) for own in (1, 2, 3)]
     assert [player.wait(timeout=120) for player in players] == [0, 0, 0]
-    found = ObjectivesFile(path).load()
-    assert {one.text for one in found} == {
+    stored = ObjectivesFile(path).load()
+    assert {objective.text for objective in stored} == {
         "Take the lamp",
         *(f"Find number {own * 100 + number}" for own in (1, 2, 3) for number in range(1, 16)),
     }
-    [both] = [one for one in found if one.condition.checkable]
+    [both] = [objective for objective in stored if objective.condition.checkable]
     assert [shown.turn for shown in both.evidence] == [EpisodeTurn(1, 1), EpisodeTurn(2, 1), EpisodeTurn(3, 1)]

@@ -1,4 +1,4 @@
-"""What is proposed is held against what was seen in play."""
+"""Tests of checking proposals against what was seen."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def of(text: str = "Do it", *, seen=None, **proposal) -> Objective | None:
     return objective_from_proposal(ObjectiveProposal(text, **proposal), seen or known(), NOW)
 
 
-def test_a_thing_may_be_named_by_number_or_by_name():
+def test_thing_can_be_named_by_number_or_name():
     by_number = of("Take the lamp", kind="holds", thing=10, scope="world", places=(1, "Cellar", 99))
     assert by_number == Objective(
         "Take the lamp",
@@ -49,13 +49,13 @@ def test_a_thing_may_be_named_by_number_or_by_name():
     ],
     ids=str,
 )
-def test_a_condition_on_what_was_never_seen_becomes_one_in_words(proposal):
+def test_condition_on_something_unseen_becomes_words(proposal):
     assert of("Do it", done_when="The game says so.", **proposal).condition == Condition(
         ConditionKind.TEXT, text="The game says so."
     )
 
 
-def test_a_name_that_two_things_have_names_neither():
+def test_ambiguous_name_is_not_resolved():
     twins = known(things=THINGS | {12: "Brass Lamp"})
     assert of(kind="holds", thing="brass lamp", seen=twins).condition.kind is ConditionKind.TEXT
     assert of(kind="holds", thing=12, seen=twins).condition.thing == 12
@@ -72,21 +72,21 @@ def test_a_name_that_two_things_have_names_neither():
     ],
     ids=str,
 )
-def test_what_is_so_already_or_says_nothing_is_no_objective(proposal):
+def test_reached_or_empty_proposal_is_dropped(proposal):
     assert of(**proposal) is None
 
 
-def test_points_from_now_on_are_counted_from_the_score_that_there_is():
+def test_points_are_counted_from_the_current_score():
     assert of(kind="score_by", points=10, seen=known(now=at(score=25))).condition.points == 35
     assert of(kind="score", points=10, seen=known(now=at(score=25))) is None
 
 
-def test_points_from_now_on_are_of_this_episode_only():
+def test_points_objective_belongs_to_its_episode():
     assert of(kind="score_by", points=10, scope="world").scope == Scope.EPISODE
     assert of(kind="score", points=10, scope="world").scope == Scope.WORLD
 
 
-def test_objectives_that_say_the_same_are_the_same():
+def test_equal_objectives_have_the_same_key():
     same = [of("Take the lamp", kind="holds", thing=10), of("Get light!", kind="holds", thing="brass lamp")]
     ways = [of(kind="way_tried", place=1, way="north"), of(kind="way_tried", place=1, way=" North")]
     words = [of("Find out who lives here."), of("find out WHO lives here", done_when="Somebody answers.")]
@@ -95,7 +95,7 @@ def test_objectives_that_say_the_same_are_the_same():
     assert len({pair[0].key for pair in (same, ways, words)}) == 3
 
 
-def test_a_long_text_and_one_of_many_lines_become_a_short_line():
+def test_long_text_becomes_a_short_line():
     one = of("Look\n\n# at this\n" * 200, done_when="x " * 500)
     assert "\n" not in one.text
     assert len(one.text) <= 200

@@ -1,4 +1,4 @@
-"""What becomes of objectives over turns and episodes."""
+"""Tests of objectives over turns and episodes."""
 
 import json
 from dataclasses import replace
@@ -39,7 +39,7 @@ def idle(tracker, first: int, last: int) -> None:
         tracker.update(turn(number))
 
 
-def test_what_shows_it_is_kept_with_it():
+def test_evidence_is_kept():
     one = wanted("Take the lamp", **TAKE)
     tracker = a_book(one)
     tracker.update(turn(7, "take lamp", **TAKEN))
@@ -47,7 +47,7 @@ def test_what_shows_it_is_kept_with_it():
     assert tracker.counts["reached_by_ground_truth"] == 1
 
 
-def test_an_action_that_only_finds_it_done_is_not_said_to_have_done_it():
+def test_already_reached_objective_is_not_credited_to_an_action():
     one = wanted("Have the lamp in the cellar", kind="thing_at", thing=10, place=2, scope="world", places=(2,))
     there = at(CELLAR, visible=[replace(LAMP, parent=2)])
     found, brought = a_book(one), a_book(one)
@@ -61,7 +61,7 @@ def test_an_action_that_only_finds_it_done_is_not_said_to_have_done_it():
     assert prompt_line(found.objectives[one.key], {}).endswith("; to be done again, found done in episode 1, turn 7")
 
 
-def test_a_turn_taken_over_twice_counts_once():
+def test_repeated_turn_counts_once():
     tracker, records = a_book(wanted("Take the lamp", **TAKE)), [turn(1), turn(2, "take lamp", **TAKEN), turn(3)]
     for record in records:
         tracker.update(record)
@@ -71,7 +71,7 @@ def test_a_turn_taken_over_twice_counts_once():
     assert tracker_to_dict(tracker) == once
 
 
-def test_without_progress_it_turns_stale_then_it_is_dropped():
+def test_objective_without_progress_becomes_stale_and_is_dropped():
     one, other = wanted("Find out who lives here"), wanted("Take the lamp", since=3, kind="holds", thing=10)
     tracker = a_book(one, other, stale_after=5)
     idle(tracker, 1, 4)
@@ -84,7 +84,7 @@ def test_without_progress_it_turns_stale_then_it_is_dropped():
     assert tracker.objectives[one.key].given_up == (1,)
 
 
-def test_what_comes_of_it_keeps_it_fresh():
+def test_progress_keeps_an_objective_fresh():
     one = wanted("See the cellar", places=(2,))
     tracker = a_book(one, stale_after=5)
     idle(tracker, 1, 6)
@@ -94,7 +94,7 @@ def test_what_comes_of_it_keeps_it_fresh():
     assert tracker.objectives[one.key].progressed == 7
 
 
-def test_what_was_dropped_can_still_be_reached():
+def test_dropped_objective_can_still_be_reached():
     one = wanted("Take the lamp", **TAKE)
     tracker = a_book(one, stale_after=1)
     idle(tracker, 1, 5)
@@ -103,7 +103,7 @@ def test_what_was_dropped_can_still_be_reached():
     assert status(tracker, one) is ObjectiveStatus.REACHED
 
 
-def test_what_is_wanted_again_is_not_doubled_but_taken_up_again():
+def test_repeated_proposal_revives_the_objective():
     tracker = a_book(wanted("Find out who lives here"), stale_after=2)
     idle(tracker, 1, 3)
     tracker.add([wanted("find out who LIVES here!", since=3)])
@@ -112,7 +112,7 @@ def test_what_is_wanted_again_is_not_doubled_but_taken_up_again():
     assert (tracker.counts["discovered"], tracker.counts["taken_up_again"]) == (1, 1)
 
 
-def test_of_the_world_it_outlives_the_episode_and_what_the_restart_undid_is_wanted_again():
+def test_world_objective_is_wanted_again_after_a_restart():
     take = wanted("Take the lamp", **TAKE)
     way = wanted("Try north", kind="way_tried", place=1, way="north", scope="world")
     mine = wanted("Go back for the lamp", kind="thing_at", thing=10, place=2)
@@ -128,7 +128,7 @@ def test_of_the_world_it_outlives_the_episode_and_what_the_restart_undid_is_want
     assert (tracker.last, tracker.visited, tracker.things, dict(tracker.counts)) == (None, set(), {}, {})
 
 
-def test_it_is_given_up_for_good_after_three_episodes_in_vain_unless_it_was_ever_reached():
+def test_unreached_objective_is_given_up_after_three_episodes():
     vain = replace(wanted("Take the lamp", **TAKE), given_up=(1, 2, 3))
     assert restarted(vain).status is ObjectiveStatus.ABANDONED
     once = replace(vain, evidence=(ObjectiveEvidence(EpisodeTurn(1, 4), "game", "take lamp"),))
@@ -136,7 +136,7 @@ def test_it_is_given_up_for_good_after_three_episodes_in_vain_unless_it_was_ever
     assert restarted(replace(vain, given_up=(1, 2))).status is ObjectiveStatus.OPEN
 
 
-def test_what_the_player_drops_stays_dropped_and_what_it_sets_itself_outlives_the_episode():
+def test_players_decisions_outlive_the_episode():
     tracker = a_book(replace(wanted("Take the lamp", **TAKE), scope=Scope.WORLD))
     ObjectiveSearch(MapGraph(), rules=RuleObjectiveFinder()).add_own(tracker, ["Find the miller"], turn(1, "wait"))
     tracker.accept_claims([], EpisodeTurn(1, 1), ["Take the lamp"])
@@ -152,7 +152,7 @@ def test_what_the_player_drops_stays_dropped_and_what_it_sets_itself_outlives_th
     assert [one.text for one in tracker.pursued()] == ["Take the lamp", "Find the miller"]
 
 
-def test_a_reader_s_judgement_needs_the_words_of_a_turn_after_it_was_set():
+def test_verdict_requires_words_of_a_later_turn():
     one = wanted("Find out who lives here", since=2, done_when="Somebody says so.")
     other = wanted("Take the lamp", **TAKE)
     turns = {2: turn(2, "knock", "The miller lives here."), 3: turn(3, "ask", "“The  Miller,\nof course,” she says.")}
@@ -177,14 +177,14 @@ def test_a_reader_s_judgement_needs_the_words_of_a_turn_after_it_was_set():
     assert status(tracker, one) is ObjectiveStatus.REACHED
 
 
-def test_a_short_answer_of_the_game_may_be_quoted_whole():
+def test_short_response_can_be_quoted_whole():
     one = wanted("Close the lid")
     tracker = a_book(one)
     tracker.accept_reports([ReachedReport(one.key, 1, "Closed")], {1: turn(1, "close lid", "Closed.\n")})
     assert status(tracker, one) is ObjectiveStatus.REACHED
 
 
-def test_refining_lays_aside_what_is_left_out_and_reaches_nothing():
+def test_refining_drops_the_others():
     one, two, three = (wanted(f"Find number {word}", scope="world") for word in ("one", "two", "three"))
     tracker = a_book(one, two, three)
     tracker.prioritize([three.key, one.key, "text:never heard of"])
@@ -196,7 +196,7 @@ def test_refining_lays_aside_what_is_left_out_and_reaches_nothing():
 
 
 @pytest.mark.slow
-def test_a_book_comes_back_from_plain_values_and_goes_on_the_same():
+def test_tracker_is_restored_from_its_snapshot():
     records = walked()
     tracker = a_book(
         wanted("Get fifty points", kind="score", points=50), wanted("Find out who lives here"), stale_after=20
@@ -235,26 +235,26 @@ RECORDS = st.builds(
 
 
 @given(RECORDS, RECORDS, RECORDS)
-def test_records_merge_in_any_order_and_twice(one, two, three):
+def test_merging_is_commutative_and_idempotent(one, two, three):
     assert merged(one, two) == merged(two, one)
     assert merged(merged(one, two), three) == merged(one, merged(two, three))
     assert merged(one, one) == one
 
 
 @given(RECORDS)
-def test_what_is_kept_is_read_back(one):
+def test_record_is_read_back(one):
     assert objective_from_dict(json.loads(json.dumps(objective_to_dict(one)))) == one
 
 
 @pytest.mark.parametrize("claim", ["0", "2", "-1", "1" * 5000, "²", "", "find out", "`1`\n2"])
-def test_what_names_no_objective_settles_none(claim):
+def test_claim_that_names_no_objective_settles_none(claim):
     tracker = a_book(wanted("Find out who lives here"))
     tracker.accept_claims([claim], EpisodeTurn(1, 3))
     assert tracker.counts["unsupported"] == 1
     assert len(tracker.pursued()) == 1
 
 
-def test_what_the_player_has_settled_is_saved_and_read_back():
+def test_players_decision_is_saved():
     one = wanted("Find out who lives here", scope="world")
     tracker = a_book(one)
     tracker.accept_claims(["1"], EpisodeTurn(1, 3))
@@ -264,7 +264,7 @@ def test_what_the_player_has_settled_is_saved_and_read_back():
     assert "the game said" not in prompt_line(kept, {})
 
 
-def test_the_player_gives_up_what_it_names_by_number_before_anything_moves():
+def test_player_drops_objectives_by_number():
     tracker = a_book(wanted("Reach the roof"), wanted("Feed the cat"), wanted("Find a rope"))
     first, second, third = (objective.text for objective in tracker.pursued())
     lines = own_lines("I am done.\nDONE: 1\nDROP OBJECTIVE: 2.\nDROP OBJECTIVE: 9")

@@ -1,4 +1,4 @@
-"""The log of an episode: what is written is read back, and a torn line costs only itself."""
+"""Tests of the log of an episode."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ WANTED = ObjectivesUpdated(1, 1, [{"text": "Take the “lamp”", "status": "ope
 ENDED = EpisodeEnded(1, "2026-01-01T00:00:01+00:00", "turn limit", 1, 0, 100, 1, 0, {"core": 1})
 
 
-def test_what_is_written_is_read_back(tmp_path):
+def test_events_are_read_back(tmp_path):
     path = run_directory(tmp_path, 1) / "episode_log.jsonl"
     with RunLogWriter(path) as log:
         for event in (STARTED, TURN, KNOWN, WANTED, ENDED):
@@ -26,7 +26,7 @@ def test_what_is_written_is_read_back(tmp_path):
     assert episodes_in(tmp_path) == [1]
 
 
-def test_half_a_surrogate_pair_is_written_and_read_back(tmp_path):
+def test_lone_surrogate_is_read_back(tmp_path):
     path = tmp_path / "log.jsonl"
     written = a_turn(1, "\udc80", reasoning="half \ud83d a pair")
     with RunLogWriter(path) as log:
@@ -34,7 +34,7 @@ def test_half_a_surrogate_pair_is_written_and_read_back(tmp_path):
     assert list(read_events(path)) == [written]
 
 
-def test_a_torn_line_and_a_later_kind_of_event_are_left_out(tmp_path):
+def test_damaged_line_and_unknown_event_are_ignored(tmp_path):
     path = tmp_path / "log.jsonl"
     with RunLogWriter(path) as log:
         log.write(STARTED)
@@ -44,12 +44,12 @@ def test_a_torn_line_and_a_later_kind_of_event_are_left_out(tmp_path):
     assert list(read_events(path)) == [STARTED]
 
 
-def test_an_empty_directory_has_no_episodes(tmp_path):
+def test_empty_directory_has_no_episodes(tmp_path):
     assert episodes_in(tmp_path) == []
     assert read_episode(tmp_path, 4) == []
 
 
-def test_a_failure_is_repeated_if_the_same_failed_at_the_same_place_before_in_any_episode():
+def test_repeated_failures_are_counted_across_episodes():
     elsewhere = a_turn(3, "push wall", place=Location(6, "Hall"), effective=False)
     first = [STARTED, TURN, a_turn(2, "Push  WALL", effective=False), elsewhere, a_turn(4, "open door")]
     second = [replace(TURN, episode=2), a_turn(2, "open door", episode=2, effective=False)]
@@ -57,5 +57,5 @@ def test_a_failure_is_repeated_if_the_same_failed_at_the_same_place_before_in_an
 
 
 @pytest.mark.parametrize(("actions", "repeated", "share"), [(0, 0, 0.0), (4, 1, 0.25)])
-def test_the_share_is_of_all_actions(actions, repeated, share):
+def test_share_of_repeated_failures(actions, repeated, share):
     assert FailureCount(1, actions, repeated, repeated).repeated_share == share

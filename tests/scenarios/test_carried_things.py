@@ -1,4 +1,4 @@
-"""What the agent has carried about is not looked for there in the next episode."""
+"""Tests that carried things are not expected at their places in the next episode."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 
 CARRIED = ("short sword", "storm lamp", "stale bread", "iron key")
-# Everything is moved once, seen again where it was put, and moved on.
+# Each thing is moved, seen again, and moved on.
 EPISODES = (
     "take bread.south.take sword.north.drop sword.look.south.drop bread.look.north.south.north.take sword.north."
     "drop sword.look.south.north",
@@ -23,7 +23,7 @@ _TITLE = re.compile(r"\] ([a-z ]+) is at (\d+):")
 
 
 def careless(persistence):
-    """A mind that writes down where things are and always calls it the same."""
+    """Return a model that remembers where things are, always with the same persistence."""
 
     def mind(question):
         if "You went from" in question.text and not question.arrival:
@@ -43,7 +43,7 @@ def careless(persistence):
 
 @dataclass
 class Shown:
-    """What the memories of all places say at the start of an episode of where things are."""
+    """What the memories of all places say at the start of an episode about positions of things."""
 
     right: int
     wrong: list[str]
@@ -60,7 +60,7 @@ def shown_at_the_start(memory, game) -> Shown:
 
 
 def unguarded(model: Model, path) -> SimpleMemoryManager:
-    """The same answers, kept by a memory that has no class for the episode and no guard."""
+    """Return a memory with the same answers, without ephemeral memories and guards."""
     plain = SimpleMemoryManager.open(path)
     for question, answer in model.said:
         if answer["should_remember"]:
@@ -71,7 +71,7 @@ def unguarded(model: Model, path) -> SimpleMemoryManager:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("persistence", ["core", "permanent", "ephemeral"])
-def test_nothing_is_said_to_be_where_the_fresh_world_does_not_have_it(tmp_path, persistence):
+def test_shown_positions_are_true_in_a_new_game(tmp_path, persistence):
     model = Model(careless(persistence))
     would_be_wrong = []
     with story(tmp_path / "guarded", model) as game:
@@ -87,17 +87,17 @@ def test_nothing_is_said_to_be_where_the_fresh_world_does_not_have_it(tmp_path, 
         with unguarded(model, tmp_path / "plain.md") as plain:
             would_be_wrong.append(len(shown_at_the_start(plain, game).wrong))
     assert final.wrong == []
-    # What is so from the start is kept, unless the model called it the episode's own.
+    # True positions are kept, unless the model called them ephemeral.
     assert final.right == (0 if persistence == "ephemeral" else 3)
-    # The measure of what the guard and the class for the episode are for.
+    # Shows the effect of guards and ephemeral memories.
     assert would_be_wrong == WOULD_BE_WRONG
 
 
 WOULD_BE_WRONG = [0, 3, 6, 7]
-"""At the start of episodes 1 to 4, without guard and ephemeral class."""
+"""At the start of episodes 1 to 4, without guard and ephemeral memories."""
 
 
-def test_a_thing_has_a_memory_of_where_it_begins_and_one_of_where_it_was_left(tmp_path):
+def test_start_and_current_position_of_a_thing_are_remembered(tmp_path):
     begins = "A short sword hangs above the fireplace."
 
     def mind(question):
@@ -122,7 +122,7 @@ def test_a_thing_has_a_memory_of_where_it_begins_and_one_of_where_it_was_left(tm
         )
 
 
-def test_the_audit_at_the_start_clears_what_an_older_memory_got_wrong(tmp_path):
+def test_audit_invalidates_errors_of_an_older_memory(tmp_path):
     with story(tmp_path, Model(lambda question: None)) as game:
         game.reset_episode()
         number = next(thing.number for thing in game.services.game.all_objects() if thing.name == "short sword")

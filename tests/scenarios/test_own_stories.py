@@ -1,4 +1,4 @@
-"""The stories under `tests/stories`, played by the rules: they neither go in circles nor learn what isn't so."""
+"""Tests of the rules player in the stories under `tests/stories`."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ LONGEST_STANDSTILL = 20
 
 
 class Answers:
-    """A watcher that keeps the turns on which something was typed into a question."""
+    """A watcher that records turns that answer a question."""
 
     def __init__(self) -> None:
         self.turns: list[TurnRecord] = []
@@ -38,7 +38,7 @@ class Answers:
 
 
 def _light(name: str) -> dict[str, set[Relation]]:
-    """Room → whether it is light or dark there, by the walkthrough."""
+    """Return for each room whether the walkthrough says light or dark."""
     found: dict[str, set[Relation]] = {}
     room = ""
     for step in own_stories.walkthrough(name):
@@ -50,7 +50,7 @@ def _light(name: str) -> dict[str, set[Relation]]:
 
 
 @pytest.mark.parametrize("name", own_stories.names())
-def test_the_rules_keep_going_and_learn_nothing_false(name: str, tmp_path: Path) -> None:
+def test_rules_make_progress_and_learn_nothing_false(name: str, tmp_path: Path) -> None:
     answers, story = Answers(), find_story(own_stories.compiled(name))
     with a_run(tmp_path, turns=TURNS, watchers=(answers,), story=story) as run:
         for _ in EPISODES:

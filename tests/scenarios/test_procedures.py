@@ -1,4 +1,4 @@
-"""What takes several turns to learn, and where it is kept."""
+"""Tests of lessons that take several turns."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ WAY_IN = lesson("Way into the house", "Examine the window, then open it, then go
 
 
 def sees_what_led_here(question):
-    """Learns how the house is entered, if it can see the steps before the last one."""
+    """Learn how the house is entered if earlier steps are in the prompt."""
     steps = all(f'"action": "{step}"' in question.history for step in ("examine window", "open window"))
     went_in = question.action == "south" and not question.arrival and 'to "Kitchen"' in question.text
     return WAY_IN if went_in and steps else None
@@ -22,7 +22,7 @@ def without_history(question):
 
 
 @pytest.mark.slow
-def test_a_procedure_is_learned_from_the_turns_before_and_kept_where_it_began(tmp_path):
+def test_procedure_is_learned_and_kept_where_it_starts(tmp_path):
     model = Model(sees_what_led_here)
     with story(tmp_path, model) as game:
         play(game, *INTO_THE_HOUSE)
@@ -37,19 +37,19 @@ def test_a_procedure_is_learned_from_the_turns_before_and_kept_where_it_began(tm
 
 
 @pytest.mark.slow
-def test_without_the_turns_before_the_procedure_is_not_found(tmp_path):
+def test_procedure_needs_the_preceding_turns(tmp_path):
     with story(tmp_path, Model(without_history)) as game:
         play(game, *INTO_THE_HOUSE)
         assert places_of(game, "Way into the house") == []
 
 
 def notes_each_sight(question):
-    """A plain mind: what hangs in sight is remembered at the place that is asked about."""
+    """Remember visible things at the place of the question."""
     sight = "A short sword hangs above the fireplace."
     return lesson("Sword above the fireplace", sight, "core") if sight in question.response else None
 
 
-def test_what_a_new_room_shows_is_kept_in_that_room(tmp_path):
+def test_contents_of_a_new_room_are_kept_there(tmp_path):
     with story(tmp_path, Model(lambda question: notes_each_sight(question) if question.arrival else None)) as game:
         play(game, *INTO_THE_HOUSE, "south")
         (hall,) = places_of(game, "Sword above the fireplace")
@@ -75,7 +75,7 @@ def tries_keys(question):
 
 
 @pytest.mark.slow
-def test_the_right_key_takes_the_place_of_what_was_learned_of_the_wrong_one(tmp_path):
+def test_right_key_supersedes_the_wrong_one(tmp_path):
     commands = get_bundled_walkthrough()
     kitchen = commands.index("take lamp")
     landing = commands.index("unlock oak door with brass key")
@@ -128,7 +128,7 @@ def after_the_gift(tmp_path):
 
 
 @pytest.mark.slow
-def test_what_is_still_open_is_shown_apart(after_the_gift):
+def test_tentative_memories_are_shown_separately(after_the_gift):
     game, arch = after_the_gift
     assert game.simple_memory.get_location_memory(arch) == (
         "[DISCOVERY] Starts here: Troll. [spawn]\n"
@@ -140,7 +140,7 @@ def test_what_is_still_open_is_shown_apart(after_the_gift):
 
 
 @pytest.mark.slow
-def test_a_late_death_replaces_what_was_open_and_disproves_what_was_thought(after_the_gift, tmp_path):
+def test_late_death_supersedes_tentative_memories(after_the_gift, tmp_path):
     game, arch = after_the_gift
     died = game.process_turn("north")
     assert died.transition.died

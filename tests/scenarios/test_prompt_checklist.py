@@ -1,4 +1,4 @@
-"""The agent's prompt before every turn of both walkthroughs, against what the real interpreter says is true."""
+"""Tests of the agent's prompt before every turn of both walkthroughs, against the real interpreter."""
 
 import re
 from collections import Counter
@@ -25,7 +25,7 @@ def turns(played) -> list[PromptedTurn]:
 
 
 @pytest.mark.slow
-def test_the_map_has_the_true_moves_and_no_others(played, request):
+def test_map_has_exactly_the_true_moves(played, request):
     name = request.node.callspec.params["played"]
     true = true_moves(name, request.getfixturevalue(name))
     assert len(true) == {"bundled_story": 67, "zork1": 243}[name]
@@ -33,7 +33,7 @@ def test_the_map_has_the_true_moves_and_no_others(played, request):
 
 
 @pytest.mark.slow
-def test_every_exit_that_the_text_names_and_the_story_allows_is_listed(turns):
+def test_named_and_possible_exits_are_listed(turns):
     wanted = listed = 0
     for turn in (turn for turn in turns if turn.moves is not None):
         _, _, below_the_name = turn.description.partition("\n")
@@ -46,7 +46,7 @@ def test_every_exit_that_the_text_names_and_the_story_allows_is_listed(turns):
 
 
 @pytest.mark.slow
-def test_what_is_listed_is_an_exit_or_says_what_is_doubtful_of_it(turns):
+def test_listed_exits_exist_or_are_marked_as_doubtful(turns):
     listed = right = 0
     for turn in (turn for turn in turns if turn.moves is not None):
         sure = {way for way, line in turn.ways.items() if "not walked yet" not in line and "unreliable" not in line}
@@ -59,7 +59,7 @@ def test_what_is_listed_is_an_exit_or_says_what_is_doubtful_of_it(turns):
 
 
 @pytest.mark.slow
-def test_every_change_of_score_and_of_things_in_sight_is_told(turns):
+def test_changes_of_score_and_visible_things_are_shown(turns):
     scores = changes = 0
     for turn in turns:
         if turn.after is None:
@@ -83,7 +83,7 @@ def test_every_change_of_score_and_of_things_in_sight_is_told(turns):
 
 
 @pytest.mark.slow
-def test_no_turn_is_told_twice(turns):
+def test_no_turn_is_shown_twice(turns):
     for turn in turns:
         numbers = [int(number) for number in re.findall(r"^Turn (\d+), ", turn.prompt, re.MULTILINE)]
         assert numbers == list(range(turn.context.turn - len(numbers), turn.context.turn))
@@ -95,7 +95,7 @@ def test_no_turn_is_told_twice(turns):
     ("heading", "name"),
     [("## Objectives", "objectives"), ("## Knowledge of this game from earlier turns", "knowledge")],
 )
-def test_what_is_pursued_and_known_is_told_once_and_what_is_left_out_is_counted(turns, heading, name):
+def test_objectives_and_knowledge_are_shown_once(turns, heading, name):
     told = 0
     for turn in turns:
         given = getattr(turn.context, name)

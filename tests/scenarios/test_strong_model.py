@@ -1,4 +1,4 @@
-"""A scripted model that makes no mistakes: what it asks to be kept is kept, as it asked."""
+"""Test of a scripted model without mistakes, whose memories are all kept as requested."""
 
 from collections import Counter
 
@@ -12,11 +12,11 @@ TURNS = 50
 
 
 class StrongMind:
-    """Notes every first sight, what every action did and what it has put somewhere, each as what it is."""
+    """Remembers first sights, effects, and positions of placed things, each with the right persistence."""
 
     def __init__(self) -> None:
         self.asked: dict[tuple[str, str], tuple[int, str]] = {}
-        """(title, text) → place and persistence."""
+        """Place and persistence by title and text."""
         self.replaced: set[str] = set()
         self._last: dict[int, str] = {}
 
@@ -60,7 +60,7 @@ class StrongMind:
 
 
 @pytest.mark.slow
-def test_everything_that_a_model_without_mistakes_asks_to_be_kept_is_kept(tmp_path):
+def test_memories_of_a_perfect_model_are_all_kept(tmp_path):
     mind = StrongMind()
     with story(tmp_path, Model(mind)) as game:
         game.reset_episode()

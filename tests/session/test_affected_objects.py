@@ -1,4 +1,4 @@
-"""What an action did itself."""
+"""Tests of which objects an action affected."""
 
 from dataclasses import replace
 
@@ -12,20 +12,20 @@ NOW = Observation(HALL, (), (), (), score=0, moves=0)
 OPENED = AttributeChange(DOOR.num, DOOR.name, "open", True)
 
 
-def test_what_the_action_names_it_has_touched_though_it_is_in_no_room():
+def test_named_object_without_a_room_is_affected():
     step = Transition(NOW, "open door", "The door opens.", NOW, changed=(OPENED,))
     assert affected_objects(step) == (Item(7, "oak door"),)
     assert had_effect(step)
 
 
-def test_what_comes_about_by_itself_is_not_the_actions_doing():
+def test_spontaneous_changes_are_not_effects():
     wandered = ObjectMove(CAT.num, CAT.name, 2, "Yard", 3, "Lane", by_itself=True)
     step = Transition(NOW, "push wall", "Nothing.", NOW, moved=(wandered,))
     assert affected_objects(step) == ()
     assert not had_effect(step)
 
 
-def test_a_walk_does_nothing_unless_it_scores_or_changes_what_is_held():
+def test_walk_affects_nothing_but_score_and_inventory():
     walked = Transition(NOW, "north", "Yard", replace(NOW, location=YARD), changed=(OPENED,))
     assert not had_effect(walked)
     assert had_effect(replace(walked, after=replace(NOW, location=YARD, score=5)))

@@ -1,4 +1,4 @@
-"""The checkpoint's file: whole after every write, whatever a kill has left beside it."""
+"""Tests of the checkpoint file and leftovers of kills."""
 
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,12 @@ def content(turn: int, size: int) -> dict[str, Any]:
 
 
 def leave_half_a_file(path: Path) -> None:
-    """Killed while writing."""
+    """Leave what a kill during a write leaves."""
     Path(f"{path}.123.456.tmp").write_bytes(b'{"crc32": "' + b"x" * 9000)
 
 
 @pytest.mark.parametrize("is_interrupted", [False, True])
-def test_each_is_read_back_longer_or_shorter_than_those_before(tmp_path, is_interrupted):
+def test_longer_and_shorter_checkpoints_are_read_back(tmp_path, is_interrupted):
     path = tmp_path / CHECKPOINT
     for turn, size in enumerate([4000, 8000, 40, 4000, 400]):
         write_checkpoint(path, content(turn, size))
@@ -41,7 +41,7 @@ def test_each_is_read_back_longer_or_shorter_than_those_before(tmp_path, is_inte
             leave_half_a_file(path)
 
 
-def test_what_stands_in_its_place_is_never_written_to(tmp_path):
+def test_link_or_folder_is_never_written_to(tmp_path):
     path = tmp_path / CHECKPOINT
     for turn in range(6):
         write_checkpoint(path, content(turn, 400))
@@ -50,7 +50,7 @@ def test_what_stands_in_its_place_is_never_written_to(tmp_path):
             assert b"A" * 400 in before.read()
 
 
-def test_nothing_is_left_of_it(tmp_path):
+def test_checkpoint_can_be_removed(tmp_path):
     for turn in range(3):
         write_checkpoint(tmp_path / CHECKPOINT, content(turn, 400))
     leave_half_a_file(tmp_path / CHECKPOINT)
@@ -60,7 +60,7 @@ def test_nothing_is_left_of_it(tmp_path):
 
 
 class FullDisk:
-    """Rolls back memories in a database that can't be written."""
+    """A rollback in a database that can't be written."""
 
     name = "memories"
 
@@ -77,7 +77,7 @@ class FullDisk:
         raise MemoryStoreError("disk full")
 
 
-def test_a_database_that_cannot_be_written_ends_no_episode(tmp_path):
+def test_unwritable_database_ends_no_episode(tmp_path):
     directory = tmp_path / "1"
     directory.mkdir()
     files = ResumeFiles(directory, "log", [FullDisk()], FileLock(directory / "lock"))

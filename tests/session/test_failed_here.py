@@ -1,4 +1,4 @@
-"""What failed holds for the state in which it was tried."""
+"""Tests that failures hold for the state in which they occurred."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def failed_here(run: ZorkOrchestratorV2) -> tuple[str, ...]:
 
 
 @pytest.mark.slow
-def test_what_failed_is_shown_only_while_the_same_things_are_carried(tmp_path):
+def test_failures_are_shown_while_the_same_things_are_carried(tmp_path):
     commands = ("eat me", "take penny", "eat me", "drop penny", "take penny")
     shown = []
     with a_walkthrough(tmp_path, *commands) as run:
@@ -23,7 +23,7 @@ def test_what_failed_is_shown_only_while_the_same_things_are_carried(tmp_path):
     assert shown == [("eat me",), (), ("eat me",), ("eat me",), ("eat me",)]
 
 
-def test_what_failed_while_a_thing_was_shut_or_unlit_is_not_shown_once_it_is_not(tmp_path, zork1):
+def test_failures_are_hidden_after_opening_or_lighting(tmp_path, zork1):
     from game_interface.story import find_story
 
     shown = {}
@@ -36,7 +36,7 @@ def test_what_failed_while_a_thing_was_shut_or_unlit_is_not_shown_once_it_is_not
     assert list(shown.values()) == [("take door",), (), ("take door",), ("take door",)]
 
 
-def test_what_works_in_the_same_state_is_no_longer_shown(tmp_path):
+def test_success_in_the_same_state_removes_a_failure(tmp_path):
     with a_walkthrough(tmp_path, "north", "south", "south") as run:
         run.reset_episode()
         run.process_turn("take me")
@@ -51,7 +51,7 @@ def play_and_die(workdir, commands) -> None:
 
 
 @pytest.mark.slow
-def test_it_is_known_again_after_a_kill(tmp_path):
+def test_failures_are_restored_after_a_kill(tmp_path):
     commands = ("eat me", "take penny", "take me", "wait", "wait")
     killed(play_and_die, tmp_path, commands)
     with a_walkthrough(tmp_path, *commands) as run:

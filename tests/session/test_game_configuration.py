@@ -1,4 +1,4 @@
-"""Settings: typed, layered, and clear about what is wrong with them."""
+"""Tests of settings: types, layers and errors."""
 
 import logging
 
@@ -13,7 +13,7 @@ def write(path, text):
     return path
 
 
-def test_the_defaults_are_those_of_the_contract():
+def test_defaults():
     config = GameConfiguration()
     assert config.show_persistence_markers is True
     assert config.debug_ephemeral is False
@@ -30,18 +30,18 @@ def test_the_defaults_are_those_of_the_contract():
     assert config.get_memory_history_window() == 3
 
 
-def test_every_flat_name_reads_its_table():
+def test_flat_names_read_their_tables():
     config = GameConfiguration()
     for name, (table, key) in FLAT_NAMES.items():
         assert getattr(config, name) == getattr(getattr(config, table), key)
 
 
-def test_flat_names_and_tables_may_be_mixed():
+def test_flat_names_and_tables_can_be_mixed():
     config = GameConfiguration.from_config({"max_turns_per_episode": 7, "memory": {"debug_ephemeral": True}})
     assert (config.orchestrator.max_turns_per_episode, config.memory.debug_ephemeral) == (7, True)
 
 
-def test_file_then_environment_then_arguments_each_override_the_one_before(tmp_path):
+def test_arguments_override_environment_and_file(tmp_path):
     file = write(
         tmp_path / "pyproject.toml",
         "[tool.zorkgpt.orchestrator]\nmax_turns_per_episode = 10\nknowledge_update_interval = 20\n"
@@ -61,7 +61,7 @@ def test_file_then_environment_then_arguments_each_override_the_one_before(tmp_p
     assert config.memory_file == "Memories.md"
 
 
-def test_the_usual_variables_of_the_model_are_the_last_resort(tmp_path):
+def test_openai_variables_are_the_last_resort(tmp_path):
     file = write(tmp_path / "pyproject.toml", "")
     usual = {"OPENAI_API_KEY": "sk-usual", "OPENAI_BASE_URL": "http://usual/v1"}
     config = GameConfiguration.load(pyproject=file, environment=usual)
@@ -89,7 +89,7 @@ def test_the_usual_variables_of_the_model_are_the_last_resort(tmp_path):
         ({"map_state_file": "a\nb"}, "must be a plain file name"),
     ],
 )
-def test_a_wrong_setting_is_named(given, named):
+def test_invalid_setting_is_named(given, named):
     with pytest.raises(ConfigurationError, match=named):
         GameConfiguration(**given)
 
@@ -101,7 +101,7 @@ def test_a_wrong_setting_is_named(given, named):
         ("ZORKGPT_GAMEPLAY_ENABLE_CRITIC", "ZORKGPT_GAMEPLAY__ENABLE_CRITIC, with two underscores"),
     ],
 )
-def test_a_misspelled_variable_is_ignored_with_a_warning(variable, suggested, tmp_path, caplog):
+def test_misspelled_variable_is_ignored_with_a_warning(variable, suggested, tmp_path, caplog):
     file = write(tmp_path / "pyproject.toml", "")
     config = GameConfiguration.load(pyproject=file, environment={variable: "1"})
     assert config == GameConfiguration()
@@ -110,17 +110,17 @@ def test_a_misspelled_variable_is_ignored_with_a_warning(variable, suggested, tm
     assert suggested in warning
 
 
-def test_a_variable_of_somebody_else_is_left_alone():
+def test_variables_of_other_programs_are_ignored():
     assert GameConfiguration.load(environment={"ZORKGPT_ZORK1": "zork1.z5"}) == GameConfiguration.load(environment={})
 
 
 @pytest.mark.parametrize("name", ["Memories.md", "memories.MD", "episode_log.jsonl", "Story.json", "checkpoint.json"])
-def test_no_two_files_share_a_name(name):
+def test_files_have_different_names(name):
     with pytest.raises(ConfigurationError, match="Two files of the working directory are named"):
         GameConfiguration(map_state_file=name)
 
 
-def test_unknown_names_in_the_file_are_ignored_with_one_warning(tmp_path, caplog):
+def test_unknown_names_in_the_file_cause_one_warning(tmp_path, caplog):
     file = write(
         tmp_path / "pyproject.toml",
         "[tool.zorkgpt.memroy]\ndebug_ephemeral = true\n[tool.zorkgpt.retry]\nmax_retries = 5\n"
@@ -134,7 +134,7 @@ def test_unknown_names_in_the_file_are_ignored_with_one_warning(tmp_path, caplog
     assert "'gameplay.turn_delay' is unknown. Did you mean 'gameplay.turn_delay_seconds'?" in warning
 
 
-def test_unknown_names_in_a_dict_are_ignored_with_a_warning(caplog):
+def test_unknown_names_in_a_dict_cause_a_warning(caplog):
     config = GameConfiguration.from_config({"max_turn": 3, "memory": {"debug_ephmeral": True, "debug_ephemeral": True}})
     assert config == GameConfiguration(debug_ephemeral=True)
     [warning] = caplog.messages
@@ -142,18 +142,18 @@ def test_unknown_names_in_a_dict_are_ignored_with_a_warning(caplog):
     assert "'memory.debug_ephmeral' is unknown. Did you mean 'memory.debug_ephemeral'?" in warning
 
 
-def test_an_invalid_value_in_the_file_is_still_an_error(tmp_path):
+def test_invalid_value_in_the_file_is_an_error(tmp_path):
     file = write(tmp_path / "pyproject.toml", "[tool.zorkgpt]\nmax_turns_per_episode = 0\nother = 1\n")
     with pytest.raises(ConfigurationError, match="'orchestrator.max_turns_per_episode' is 0"):
         GameConfiguration.load(pyproject=file, environment={})
 
 
-def test_a_file_that_is_no_toml_is_named(tmp_path):
+def test_file_that_is_not_toml_is_named(tmp_path):
     with pytest.raises(ConfigurationError, match=r"pyproject\.toml can't be read as TOML"):
         GameConfiguration.load(pyproject=write(tmp_path / "pyproject.toml", "[tool"), environment={})
 
 
-def test_a_key_shows_in_no_error_and_no_text():
+def test_key_is_not_in_errors_or_text():
     with pytest.raises(ConfigurationError) as error:
         GameConfiguration(client_api_key=["sk-secret"])
     assert "sk-secret" not in str(error.value)
@@ -161,7 +161,7 @@ def test_a_key_shows_in_no_error_and_no_text():
 
 
 @pytest.mark.parametrize(("window", "used", "warnings"), [(0, 3, 1), (-2, 3, 1), (1, 1, 0), (10, 10, 0), (11, 11, 1)])
-def test_the_history_window_has_sensible_bounds(window, used, warnings, caplog):
+def test_history_window_has_bounds(window, used, warnings, caplog):
     config = GameConfiguration(memory_history_window=window)
     with caplog.at_level(logging.WARNING):
         assert config.get_memory_history_window() == used

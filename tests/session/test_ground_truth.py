@@ -1,4 +1,4 @@
-"""What is told of the things at hand around an action."""
+"""Tests of the facts about things in reach around an action."""
 
 from dataclasses import replace
 
@@ -15,8 +15,8 @@ TO_THE_TROLL = 35
 
 
 @pytest.fixture(scope="module")
-def told(zork1) -> list[tuple[str, ZMachineContext]]:
-    """Each command of the walkthrough's beginning, with what is certain of it."""
+def facts_by_command(zork1) -> list[tuple[str, ZMachineContext]]:
+    """Return each command of the start of the walkthrough with its facts."""
     truths = []
     with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
         for action in get_walkthrough_slice(0, TO_THE_TROLL):
@@ -27,19 +27,19 @@ def told(zork1) -> list[tuple[str, ZMachineContext]]:
     return truths
 
 
-def things(told, wanted: str) -> dict[str, ThingState]:
-    truth = next(truth for action, truth in told if action == wanted)
+def things(facts_by_command, wanted: str) -> dict[str, ThingState]:
+    truth = next(truth for action, truth in facts_by_command if action == wanted)
     return {thing.name: thing for thing in truth.things}
 
 
 @pytest.mark.slow
-def test_what_shuts_behind_the_player_is_told_as_it_is_then(told):
-    trap_door = things(told, "D, at Living Room")["trap door"]
+def test_things_that_close_behind_the_player(facts_by_command):
+    trap_door = things(facts_by_command, "D, at Living Room")["trap door"]
     assert (trap_door.states, trap_door.out_of_sight) == (("closed",), True)
 
 
-def test_what_stayed_behind_is_told_apart_from_what_is_at_hand(told):
-    found = things(told, "W, at Kitchen")
+def test_things_left_behind_are_marked(facts_by_command):
+    found = things(facts_by_command, "W, at Kitchen")
     assert [found[name].out_of_sight for name in ("kitchen table", "trophy case", "clove of garlic")] == [
         True,
         False,
@@ -47,7 +47,7 @@ def test_what_stayed_behind_is_told_apart_from_what_is_at_hand(told):
     ]
 
 
-def test_what_is_in_something_that_was_closed_is_told_as_out_of_sight(zork1):
+def test_contents_of_a_closed_container_are_out_of_sight(zork1):
     with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
         game.act("open mailbox")
         before = game.things()
@@ -57,8 +57,8 @@ def test_what_is_in_something_that_was_closed_is_told_as_out_of_sight(zork1):
     assert (out_of_sight["small mailbox"], out_of_sight["leaflet"]) == (False, True)
 
 
-def test_what_is_gone_is_not_told_as_at_hand(told):
-    found = things(told, "Kill troll with sword, at The Troll Room")
+def test_removed_thing_is_not_in_reach(facts_by_command):
+    found = things(facts_by_command, "Kill troll with sword, at The Troll Room")
     assert "troll" not in found
     assert "sword" in found
 
@@ -67,7 +67,7 @@ def test_what_is_gone_is_not_told_as_at_hand(told):
     ("otherwise", "in_sight"),
     [({}, True), ({"dark": True}, False), ({"visible": None}, False), ({"vehicle": Location(9, "chest")}, False)],
 )
-def test_all_is_in_sight_in_the_light_and_outside_of_whatever_may_be_closed(bundled_story, otherwise, in_sight):
+def test_everything_is_in_sight_in_the_light_and_outside_containers(bundled_story, otherwise, in_sight):
     with JerichoInterface(bundled_story, seed=1) as game:
         step = game.act("look")
     step = replace(step, after=replace(step.after, **otherwise))

@@ -1,4 +1,4 @@
-"""Whether an action did anything, by ground truth."""
+"""Tests of whether an action had an effect."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ REMOVED = ObjectMove(LAMP.num, LAMP.name, None, "nowhere", None, "nowhere")
 NOTHING = Transition(before=HERE, action="push wall", response="Nothing.", after=replace(HERE, moves=2))
 
 
-def test_an_action_that_changes_nothing_failed():
+def test_action_without_a_change_failed():
     assert failed(NOTHING)
 
 
@@ -37,29 +37,29 @@ def test_looking_and_waiting_never_fail(action):
         {"finished": True},
     ],
 )
-def test_what_the_action_changed_is_an_outcome(change):
+def test_changes_by_the_action_are_effects(change):
     assert not failed(replace(NOTHING, **change))
 
 
-def test_what_comes_about_by_itself_is_no_outcome():
+def test_spontaneous_changes_are_not_effects():
     wandered = ObjectMove(CAT.num, CAT.name, 2, "Yard", 3, "Lane", by_itself=True)
     assert failed(replace(NOTHING, moved=(wandered,)))
     assert failed(replace(NOTHING, changed=(AttributeChange(CAT.num, CAT.name, "awake", True, by_itself=True),)))
 
 
-def test_what_the_action_changed_in_another_room_is_an_outcome():
+def test_changes_in_another_room_are_effects():
     opened = AttributeChange(9, "far gate", "open", True)
     assert not failed(replace(NOTHING, changed=(opened,)))
 
 
-def test_what_changed_something_that_has_no_name_did_not_fail():
+def test_unnamed_change_is_not_a_failure():
     step = replace(NOTHING, unnamed_change=True)
     assert not failed(step)
     assert moved_or_had_effect(step)
     assert world_changed(step)
 
 
-def test_where_the_story_does_not_tell_what_is_in_sight_any_change_is_an_outcome():
+def test_any_change_is_an_effect_if_visible_things_are_unknown():
     unknown = replace(HERE, location=None, inventory=None, carried=None, visible=None)
     step = replace(NOTHING, before=unknown, after=unknown, moved=(REMOVED,))
     assert not failed(step)

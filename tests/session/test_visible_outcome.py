@@ -1,4 +1,4 @@
-"""What a turn has changed, as far as the player could see it."""
+"""Tests of the effects of a turn that the player could see."""
 
 from game_interface.models import Item, Location, Observation, Transition
 from session.outcome import visible_outcome
@@ -12,7 +12,7 @@ def seen(*held: Item, score: int = 0, visible: tuple[Item, ...] = (), carried: t
     return Observation(HALL, held, held if carried is None else carried, visible, score, 1)
 
 
-def test_score_what_was_gained_and_lost_and_states_are_told():
+def test_score_inventory_and_states_are_listed():
     lit = AttributeChange(LAMP.num, LAMP.name, "on", True)
     step = Transition(seen(LAMP), "take sack", "Taken.", seen(LAMP, SACK, score=5), changed=(lit,))
     assert visible_outcome(step) == ("score +5", "got sack", "brass lamp: lit")
@@ -23,7 +23,7 @@ def test_score_what_was_gained_and_lost_and_states_are_told():
     assert visible_outcome(put) == ("lunch: now at sack",)
 
 
-def test_scenery_is_told_if_the_text_names_it_and_what_happens_elsewhere_is_not():
+def test_named_scenery_is_listed_and_events_elsewhere_are_not():
     window, gate = Item(7, "kitchen window"), Item(8, "dam gate")
     opened = tuple(AttributeChange(item.num, item.name, "open", True) for item in (window, gate))
     thief = ObjectMove(4, "thief", 20, "Maze", 21, "Studio")
