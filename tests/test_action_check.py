@@ -98,8 +98,8 @@ def test_missing_objects_are_left_to_a_guessing_parser():
 
 @given(st.text() | st.lists(st.sampled_from([*LANGUAGE.words, "wombat", ",", '"', "7"])).map(" ".join), st.booleans())
 def test_any_text_gets_a_verdict_with_a_reason(action, answering):
-    told = check_action(action, LANGUAGE, SCENE, answering=answering)
-    assert (told.reason == "", told.confidence) == (told.valid, 0.0 if told.valid else CONFIDENCE)
+    verdict = check_action(action, LANGUAGE, SCENE, answering=answering)
+    assert (verdict.reason == "", verdict.confidence) == (verdict.valid, 0.0 if verdict.valid else CONFIDENCE)
 
 
 @pytest.mark.parametrize(
@@ -122,9 +122,9 @@ def test_no_step_of_a_walkthrough_is_rejected(story, seed, walkthrough, request)
     with JerichoInterface(request.getfixturevalue(story), seed=seed) as game:
         text = game.reset()
         for action in walkthrough():
-            told = check_action(action, game.language, game.scene(), answering="?" in text)
-            if not told.valid:
-                rejected.append((action, told.reason))
+            verdict = check_action(action, game.language, game.scene(), answering="?" in text)
+            if not verdict.valid:
+                rejected.append((action, verdict.reason))
             text = game.act(action).response
     assert rejected == []
 

@@ -101,13 +101,13 @@ def test_question_can_be_answered_with_a_name():
 
 def test_prompt_contains_situation_and_proposal():
     prompt = prompt_for(TAKE_BOX, CONTEXT)[1].content
-    for told in (
+    for text in (
         'Place: "Hall" (location 12)',
         'Carried: "lamp"',
         'here: "box"',
         '- "take box", "open box"',
     ):
-        assert told in prompt
+        assert text in prompt
     assert "```\ntake box\n```" in prompt
     assert "```\nIt may be of use.\n```" in prompt
 
@@ -143,7 +143,10 @@ def test_player_sees_the_reason_and_loses_no_turn(tmp_path):
         assert record.transition.after.moves - record.transition.before.moves <= 1
     assert "sing: Nobody listens." in asked[3]
     _, turn = turns_of(tmp_path)
-    assert [(told.action, told.judge) for told in turn.rejections] == [("take moon", "story"), ("sing", "model")]
+    assert [(rejection.action, rejection.judge) for rejection in turn.rejections] == [
+        ("take moon", "story"),
+        ("sing", "model"),
+    ]
 
 
 def test_critic_can_be_disabled(tmp_path):

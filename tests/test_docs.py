@@ -129,8 +129,8 @@ def test_lists_and_tables_parse_in_every_markdown_dialect(page):
 
 def test_every_named_test_and_benchmark_exists():
     named = {found for page in PAGES for found in re.findall(r"`(tests/[\w/.]+)`", page.read_text(encoding="utf-8"))}
-    told = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-    named |= {f"benchmarks/{name}.py" for name in re.findall(r"benchmarks[./](\w+)", told)}
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    named |= {f"benchmarks/{name}.py" for name in re.findall(r"benchmarks[./](\w+)", text)}
     assert len(named) > 30
     assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
 
@@ -172,8 +172,8 @@ def test_page_of_extras_lists_every_extra_with_its_packages():
     brings = {
         extra: {
             name
-            for one in map(Requirement, requirements)
-            for name in (one.extras if one.name == "zorkgpt" else {one.name})
+            for requirement in map(Requirement, requirements)
+            for name in (requirement.extras if requirement.name == "zorkgpt" else {requirement.name})
         }
         for extra, requirements in declared.items()
     }

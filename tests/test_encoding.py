@@ -33,8 +33,8 @@ def test_plain_values_are_read_back(value, indented):
 
 
 def test_event_stays_on_one_line():
-    for said in ("two\nlines\u2028and\u0085more", "two\nlines, \ud83d"):
-        assert b"\n" not in as_json({"said": said})
+    for text in ("two\nlines\u2028and\u0085more", "two\nlines, \ud83d"):
+        assert b"\n" not in as_json({"text": text})
 
 
 @given(TEXTS)

@@ -282,7 +282,7 @@ def test_negation_or_opposites_conflict(older, newer, reason):
 @pytest.mark.parametrize(("older", "newer", "reason"), UNSURE)
 def test_other_difference_is_unsure_with_a_reason(older, newer, reason):
     assert compare(older, newer).relation == compare(newer, older).relation == "unsure"
-    assert any(said.startswith(reason) for said in compare(older, newer).reasons)
+    assert any(given.startswith(reason) for given in compare(older, newer).reasons)
 
 
 @pytest.mark.parametrize(

@@ -70,8 +70,8 @@ def verdicts(replay, graph, places, tmp_path):
     return judged
 
 
-def entry(head: str, title: str, told: str, meta: str = "Ep1, T1, +0") -> str:
-    return f"**[{head}] {title}** *({meta})*\n{told}\n\n"
+def entry(head: str, title: str, text: str, meta: str = "Ep1, T1, +0") -> str:
+    return f"**[{head}] {title}** *({meta})*\n{text}\n\n"
 
 
 def worths(found) -> list[Worth]:
@@ -240,9 +240,9 @@ def test_superseded_memory_is_not_judged(verdicts):
 
 @pytest.mark.slow
 def test_replayed_run_gives_the_same_figures(tmp_path):
-    first, second = (play(None, SEED, 2, 30, remember=True, keep=str(tmp_path / name)) for name in ("one", "other"))
+    first, second = (play(None, SEED, 2, 30, remember=True, keep=str(tmp_path / name)) for name in ("scored", "other"))
 
     assert first == second
     assert first.replay_differs == []
     assert first.memories
-    assert [one.action for one in first.scoring if one.remembered]
+    assert [scored.action for scored in first.scoring if scored.remembered]

@@ -32,10 +32,10 @@ def test_earlier_run_is_compared_by_its_peers():
 
 
 def test_report_counts_figures_within_limits():
-    told = report([FAST, SLOW, UNBOUND], quick=True, before=None, worth="")
-    assert "1 of 2 figures keep to their limits" in told
-    assert "Quick" in told
-    assert "## Beside the earlier run" not in told
+    text = report([FAST, SLOW, UNBOUND], quick=True, before=None, worth="")
+    assert "1 of 2 figures keep to their limits" in text
+    assert "Quick" in text
+    assert "## Beside the earlier run" not in text
 
 
 def test_every_part_has_a_benchmark():
@@ -56,4 +56,4 @@ def test_report_and_figures_are_written(tmp_path):
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     assert "| memory | load 2,000 memories |" in out.read_text(encoding="utf-8")
     figures = [Figure(**row) for row in json.loads(out.with_suffix(".json").read_text(encoding="utf-8"))]
-    assert {one.part for one in figures} == {"memory"}
+    assert {figure.part for figure in figures} == {"memory"}

@@ -103,7 +103,7 @@ def test_many_clients_do_not_block_others(server, kind):
         for _ in range(5):
             assert server.answers()
         if kind == "half-open":
-            assert all(is_closed(one) for one in others)
+            assert all(is_closed(connection) for connection in others)
 
 
 @pytest.mark.parametrize("method", ["POST", "GET"])

@@ -137,11 +137,11 @@ def test_memory_operations_are_spans_without_texts(recorded, tmp_path):
         memory.invalidate_memory(location_id=5, memory_title="Table", reason="there is none")
         memory.get_location_memory(5)
         memory.search("secret rug")
-    told = [{"name": span.name} | dict(span.attributes) for span in recorded.spans]
+    spans = [{"name": span.name} | dict(span.attributes) for span in recorded.spans]
     changed, here = "zorkgpt.memory.changed", {"zorkgpt.memory.location_id": 5}
     update = {"gen_ai.operation.name": "update_memory"} | here
     search = {"gen_ai.operation.name": "search_memory"}
-    assert told == [
+    assert spans == [
         {"name": "upsert_memory remember", "gen_ai.operation.name": "upsert_memory", changed: True} | here,
         {"name": "update_memory supersede", changed: True} | update,
         {"name": "update_memory invalidate", changed: True} | update,

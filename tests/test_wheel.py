@@ -54,15 +54,15 @@ from zorkgpt.memory.retrieval import plain
 with AgentMemory.open("Memories.md") as memory:
     memory.remember(5, "The rug hides a trap door.", title="Rug", place_name="Living Room")
     memory.remember(5, "I took the lamp.", title="Lamp", persistence="ephemeral")
-    told = {"recalled": memory.recall(5, format=plain)}
-    told["found"] = [[found.located.memory.title, found.method] for found in memory.search("trap door")]
+    results = {"recalled": memory.recall(5, format=plain)}
+    results["found"] = [[found.located.memory.title, found.method] for found in memory.search("trap door")]
     memory.supersede("Rug", "The trap door leads down.", title="Door")
     memory.new_episode()
     assert "The trap door leads down." in memory.recall(5)
-    told["kept"] = memory.recall(5, format=plain)
-    told["forgotten"] = [memory.forget("Door"), memory.recall(5, format=plain)]
-told["loaded"] = [name for name in ("numpy", "openai", "torch", "jericho") if name in sys.modules]
-print(json.dumps(told))
+    results["kept"] = memory.recall(5, format=plain)
+    results["forgotten"] = [memory.forget("Door"), memory.recall(5, format=plain)]
+results["loaded"] = [name for name in ("numpy", "openai", "torch", "jericho") if name in sys.modules]
+print(json.dumps(results))
 """
 
 _ASK_FOR_WHAT_IS_MISSING = """
@@ -181,10 +181,10 @@ def test_source_distribution_contains_tests_and_docs(wheel):
 
 def import_errors(environment: Path, folder: Path) -> dict[str, str]:
     """Return the error of each module that can't be imported, after checking for name conflicts."""
-    told = json.loads(_run(environment, "python", "-c", _IMPORT_EVERYTHING, folder=folder).stdout)
-    assert len(told["outcomes"]) > 100
-    assert told["top_level"] == []
-    return {name: error for name, error in told["outcomes"].items() if error}
+    outcome = json.loads(_run(environment, "python", "-c", _IMPORT_EVERYTHING, folder=folder).stdout)
+    assert len(outcome["outcomes"]) > 100
+    assert outcome["top_level"] == []
+    return {name: error for name, error in outcome["outcomes"].items() if error}
 
 
 def test_base_installation_has_only_the_basic_packages(environment):
@@ -272,8 +272,8 @@ def test_package_is_fully_typed(environment, tmp_path):
 @pytest.mark.parametrize("command", [("zorkgpt",), ("zorkgpt", "--help"), ("python", "-m", "zorkgpt", "memories")])
 def test_command_names_its_extra(environment, tmp_path, command):
     done = _run(environment, *command, folder=tmp_path)
-    told = "zorkgpt: The command line needs typer, which is not installed. Run: pip install 'zorkgpt[cli]'\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
+    message = "zorkgpt: The command line needs typer, which is not installed. Run: pip install 'zorkgpt[cli]'\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
 
 
 def test_memory_commands_work_without_the_game(environment, wheel, tmp_path):

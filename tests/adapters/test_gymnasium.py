@@ -69,9 +69,9 @@ def test_step_limit_truncates(bundled_story, walkthrough):
 def test_info_is_json_without_hints(env, walkthrough):
     _, info = env.reset()
     infos = [info, *(step[4] for step in play(env, walkthrough))]
-    for told in infos:
-        assert json.loads(json.dumps(told)) == told
-        assert ALWAYS_KNOWN <= told.keys() <= ALWAYS_KNOWN | {"question"}
+    for step_info in infos:
+        assert json.loads(json.dumps(step_info)) == step_info
+        assert ALWAYS_KNOWN <= step_info.keys() <= ALWAYS_KNOWN | {"question"}
     assert info["location"] == {"num": 30, "name": "Causeway End"}
     assert info["inventory"] == [{"num": 137, "name": "solicitors' letter"}]
 

@@ -233,7 +233,7 @@ def test_store_answers_like_langgraphs(store, op):
     for each in (store, own):
         each.batch([PutOp(*item) for item in ITEMS])
         [answer] = each.batch([op])
-        answers.append([getattr(one, "value", one) for one in answer])
+        answers.append([getattr(item, "value", item) for item in answer])
     assert answers[0] == answers[1]
 
 

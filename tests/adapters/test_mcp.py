@@ -86,7 +86,7 @@ def test_reset_forgets_only_ephemeral_memories(memory):
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "said"),
+    ("tool", "arguments", "message"),
     [
         ("remember", {"place": " ", "text": "x"}, "must not be blank"),
         ("remember", {"place": 5, "text": " "}, "text is ' '"),
@@ -95,10 +95,10 @@ def test_reset_forgets_only_ephemeral_memories(memory):
         ("search", {"query": "x", "limit": 0}, "from 1 to 50"),
     ],
 )
-def test_refused_call_is_explained_and_changes_nothing(memory, tool, arguments, said):
+def test_refused_call_is_explained_and_changes_nothing(memory, tool, arguments, message):
     (answer,) = ask(make_server(memory), call(tool, **arguments))
     assert answer.is_error
-    assert said in text_of(answer)
+    assert message in text_of(answer)
     assert memory.find() == []
 
 

@@ -25,15 +25,15 @@ def invoked(memory, name, **arguments):
 
     from zorkgpt.adapters.openai_agents import memory_tools
 
-    tool = next(one for one in memory_tools(memory) if one.name == name)
+    tool = next(tool for tool in memory_tools(memory) if tool.name == name)
     given = json.dumps(arguments)
     context = ToolContext(context=None, tool_name=name, tool_call_id="1", tool_arguments=given)
     return asyncio.run(tool.on_invoke_tool(context, given))
 
 
 def test_agents_sdk_returns_the_reason_of_a_refusal(memory):
-    said = invoked(memory, "invalidate", memory_id="nothing", reason="wrong", place=None)
-    assert "There is no memory with the id or title 'nothing'" in said
+    message = invoked(memory, "invalidate", memory_id="nothing", reason="wrong", place=None)
+    assert "There is no memory with the id or title 'nothing'" in message
 
 
 def test_instructions_contain_memories_of_the_current_place(memory):
@@ -42,8 +42,8 @@ def test_instructions_contain_memories_of_the_current_place(memory):
     from zorkgpt.adapters.openai_agents import memory_instructions
 
     memory.remember(CART, "It is empty at first.")
-    told = memory_instructions(memory, lambda context: context["url"], "You buy groceries.")
-    agent = Agent(name="buyer", instructions=told)
+    instructions = memory_instructions(memory, lambda context: context["url"], "You buy groceries.")
+    agent = Agent(name="buyer", instructions=instructions)
 
     def prompt(url):
         return asyncio.run(agent.get_system_prompt(RunContextWrapper({"url": url})))

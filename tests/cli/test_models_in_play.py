@@ -46,8 +46,8 @@ def play(tmp_path, monkeypatch, capsys):
     def played(server, *options):
         given = ["--model", server.model, "--base-url", server.url, "--workdir", str(tmp_path / "files")]
         code = run(["play", *given, "--episodes", "1", "--max-turns", "4", *options])
-        told = capsys.readouterr()
-        return code, told.out, told.err
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
 
     return played
 

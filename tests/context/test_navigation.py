@@ -68,11 +68,11 @@ def test_reached_destination_is_dropped(graph, places, place):
     assert stated_destination(graph, 1, reasons, places) == place
 
 
-@pytest.mark.parametrize("said", ["GOING TO: The Round Room", "GOING TO: Round Room"])
-def test_article_of_a_place_name_is_optional(graph, said):
+@pytest.mark.parametrize("name", ["GOING TO: The Round Room", "GOING TO: Round Room"])
+def test_article_of_a_place_name_is_optional(graph, name):
     graph.add_room(8, "The Round Room")
     graph.add_move(Move(1, "west", 8))
-    assert stated_destination(graph, 1, ["GOING TO: Attic", said]) == 8
+    assert stated_destination(graph, 1, ["GOING TO: Attic", name]) == 8
 
 
 def test_stated_destination_wins_over_objectives(graph):
@@ -90,7 +90,7 @@ def test_stated_destination_wins_over_objectives(graph):
         now = Observation(Location(1, "Hall"), (), (), (), None, None)
         return view.compose(now, "", (), state=GameState(), config=GameConfiguration(), recent=recent)
 
-    assert [composed(said).route.place for said in ("", "GOING TO: Attic")] == ["Cellar", "Attic"]
+    assert [composed(reason).route.place for reason in ("", "GOING TO: Attic")] == ["Cellar", "Attic"]
     nowhere = composed("GOING TO: Island")
     assert (nowhere.route, nowhere.no_route) == (None, NoRoute("Island", True))
 
@@ -120,7 +120,7 @@ def test_routes_mark_unproven_ways_back(graph):
     assert untried_elsewhere(graph, 3) == (UntriedWays(("in",), "Hall", 1, back),)
     memory = Memory("SUCCESS", "Ring", 1, "1", 5, "It scored.", "permanent", action="ring bell")
     found = known_points(graph, 3, lambda room: [memory] if room in (1, 7) else (), {})
-    assert [(one.location_id, one.steps) for one in found] == [(1, back), (7, None)]
+    assert [(route.location_id, route.steps) for route in found] == [(1, back), (7, None)]
 
 
 def test_route_follows_the_map(graph):

@@ -47,7 +47,7 @@ def check(run, llm, commands: list[str]) -> None:
     assert not any("earlier turns left out" in prompt for prompt in asked)
     assert any("more memories not shown" in prompt for prompt in asked)
     assert any(', because "[...] ' in prompt for prompt in asked)
-    changes = sum(_beginning(one) != _beginning(other) for one, other in pairwise(asked))
+    changes = sum(_beginning(earlier) != _beginning(other) for earlier, other in pairwise(asked))
     assert changes <= 1 + status["summaries"]
 
 

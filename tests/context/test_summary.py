@@ -43,8 +43,8 @@ def test_older_turns_are_summarized_repeatedly(tmp_path):
         assert "# The previous summary" not in questions[0]
         assert "Summary 1: I waited." in questions[1]
         assert state.history_summary == f"Summary {len(questions)}: I waited."
-        said = f"Turns 1 to {state.history_summarized_to}, summarized:"
-        assert f"{said}\n```\n{state.history_summary}\n```\n" in prompts[-1]
+        heading = f"Turns 1 to {state.history_summarized_to}, summarized:"
+        assert f"{heading}\n```\n{state.history_summary}\n```\n" in prompts[-1]
 
 
 def test_summarized_turn_contains_destination_and_reason():

@@ -100,8 +100,8 @@ def test_failure_of_all_providers_is_logged_once(caplog):
             with pytest.raises(EmbeddingError, match=r"No embeddings: Failing: out of order; Failing: out of order"):
                 chosen.embed("a")
     assert not chosen.available
-    said = [record.message for record in caplog.records]
-    assert said == ["no embeddings, comparing memories only by words"]
+    messages = [record.message for record in caplog.records]
+    assert messages == ["no embeddings, comparing memories only by words"]
 
 
 def test_provider_is_kept_after_one_failure():

@@ -191,7 +191,7 @@ def test_outcomes_in_different_states_get_conditions(tmp_path, pinned, when):
             memory.record_action_outcome(ATTIC, "Attic", "up", "It is steep.", outcome | {"turn": 1})
             if pinned:
                 memory.edit_memory(ATTIC, fact.memory_title, Edit(pinned=True))
-    assert {one.title: [claim.short for claim in one.when] for one in merged(tmp_path, *found)} == {
+    assert {memory.title: [claim.short for claim in memory.when] for memory in merged(tmp_path, *found)} == {
         "Up leads to the crown": when,
         "Up is too hard": ["1 carried"],
     }

@@ -29,10 +29,12 @@ def test_memories_of_undone_things_are_not_shown(make, tmp_path):
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory:
         for _ in range(5):
             play(make(), memory)
-            own_doings = {one.memory.text for one in memory.all_memories() if one.memory.persistence == "ephemeral"}
+            own_doings = {
+                located.memory.text for located in memory.all_memories() if located.memory.persistence == "ephemeral"
+            }
             assert own_doings & {"Milk is in the cart.", "parser.py is fixed."}
             memory.reset_episode()
-            assert own_doings.isdisjoint(one.memory.text for one in memory.all_memories())
+            assert own_doings.isdisjoint(located.memory.text for located in memory.all_memories())
             shown = "\n".join(memory.get_location_memory(place) for place in memory.memory_cache)
             assert "Result:" in shown
             assert "done:" not in shown

@@ -39,11 +39,11 @@ def until(game: JerichoInterface, action: str) -> Transition:
 
 
 def named(step: Transition) -> set[str]:
-    return {one.name for one in (*step.moved, *step.changed) if not one.by_itself}
+    return {change.name for change in (*step.moved, *step.changed) if not change.by_itself}
 
 
 def by_itself(step: Transition) -> set[str]:
-    return {one.name for one in (*step.moved, *step.changed) if one.by_itself}
+    return {change.name for change in (*step.moved, *step.changed) if change.by_itself}
 
 
 # Effects that no object shows
@@ -109,16 +109,16 @@ def refused(game: JerichoInterface, commands: list[str], every: int) -> list[boo
 
 @pytest.mark.slow
 def test_refusals_along_the_bundled_story_are_recognized(bundled):
-    told = refused(bundled, get_bundled_walkthrough(), 12)
-    assert len(told) > 100
-    assert sum(told) / len(told) >= 0.99
+    recognized = refused(bundled, get_bundled_walkthrough(), 12)
+    assert len(recognized) > 100
+    assert sum(recognized) / len(recognized) >= 0.99
 
 
 @pytest.mark.slow
 def test_refusals_along_zork_are_recognized(zork):
-    told = refused(zork, get_zork1_walkthrough(), 36)
-    assert len(told) > 150
-    assert sum(told) / len(told) >= 0.95
+    recognized = refused(zork, get_zork1_walkthrough(), 36)
+    assert len(recognized) > 150
+    assert sum(recognized) / len(recognized) >= 0.95
 
 
 @pytest.mark.parametrize(

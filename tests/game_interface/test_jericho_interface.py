@@ -67,8 +67,8 @@ def test_walking_is_not_a_move_of_the_player_object(zork):
 
 def test_attributes_have_names(zork):
     mailbox, leaflet = 160, 161
-    told = zork.get_object_attributes(mailbox)
-    assert {key: told[key] for key in ("container", "openable", "open", "takeable", "readable", "light")} == {
+    attributes = zork.get_object_attributes(mailbox)
+    assert {key: attributes[key] for key in ("container", "openable", "open", "takeable", "readable", "light")} == {
         "container": True,
         "openable": True,
         "open": False,
@@ -78,8 +78,8 @@ def test_attributes_have_names(zork):
     }
     zork.act("open mailbox")
     assert zork.get_object_attributes(mailbox)["open"]
-    told = zork.get_object_attributes(Item(leaflet, "leaflet"))
-    assert (told["readable"], told["takeable"], told["openable"]) == (True, True, False)
+    attributes = zork.get_object_attributes(Item(leaflet, "leaflet"))
+    assert (attributes["readable"], attributes["takeable"], attributes["openable"]) == (True, True, False)
 
 
 def test_hidden_things_are_not_visible(zork):

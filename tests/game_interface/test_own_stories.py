@@ -64,8 +64,8 @@ def test_observations_match_the_walkthrough(name: str) -> None:
             room = facts.setdefault("room", room)
             assert room is not None, "the opening's room is not stated"
             for key, value in facts.items():
-                if (told := _told(game, done, key, value)) != _expected(key, value):
-                    wrong.append(f"step {number} ({step.command or 'opening'}): {key} {value!r}, told {told!r}")
+                if (actual := _told(game, done, key, value)) != _expected(key, value):
+                    wrong.append(f"step {number} ({step.command or 'opening'}): {key} {value!r}, told {actual!r}")
     assert not wrong, "\n".join(wrong)
 
 

@@ -85,14 +85,14 @@ def _verdicts(prompt: str) -> Iterator[dict[str, Any]]:
 
 def remembered(prompt: str) -> dict[str, Any]:
     """Return what the model remembers of the action and of the new place."""
-    told = _remembered_of_action(prompt)
+    answer = _remembered_of_action(prompt)
     reached = re.search(r'^The place of arrival is "(.*?)" \(', prompt, re.MULTILINE)
     place = reached or ("The game printed" in prompt and re.search(r'^# The place\n\n"(.*?)"', prompt, re.MULTILINE))
     if not place:
-        return told
+        return answer
     sight = _note("NOTE", f"What is at {place[1]}", f"{place[1]}, as it looks at first.", persistence="core")
     sight |= {"place": "arrival"} if reached else {}
-    return told | {"also": [sight]} if told["should_remember"] else told | sight
+    return answer | {"also": [sight]} if answer["should_remember"] else answer | sight
 
 
 def _remembered_of_action(prompt: str) -> dict[str, Any]:
@@ -126,9 +126,9 @@ def _of_a_thing(thing: str, action: str, prompt: str) -> str:
 
 
 def _note(category: str, title: str, text: str, *, persistence: str = "permanent", **more: str) -> dict[str, Any]:
-    said = {"category": category, "memory_title": title, "memory_text": text, "persistence": persistence}
+    note = {"category": category, "memory_title": title, "memory_text": text, "persistence": persistence}
     kind = "location" if persistence == "ephemeral" else _KINDS[category]
-    return {"should_remember": True, "kind": kind} | said | more
+    return {"should_remember": True, "kind": kind} | note | more
 
 
 def _known(prompt: str, title: str) -> list[str]:

@@ -75,14 +75,14 @@ class Models:
         if "Are you ready?" in request.prompt:
             return Answer('{"ready": true}')
         model = request.body["model"]
-        messages = tuple((one["role"], one["content"]) for one in request.body["messages"])
+        messages = tuple((message["role"], message["content"]) for message in request.body["messages"])
         role, answering = (model, self._roles.get(model)) if model != "analyst" else _analyst(messages[0][1])
         if role == "agent":
             self._at = _turn_of(request.prompt)
             _let_vectors_load()
         reply = answering(request)
-        said = reply if isinstance(reply, str) else f"(status {reply.code})" if isinstance(reply, Status) else "?"
-        self.asked.append(Asked(self._at, role, messages, said))
+        answer = reply if isinstance(reply, str) else f"(status {reply.code})" if isinstance(reply, Status) else "?"
+        self.asked.append(Asked(self._at, role, messages, answer))
         return Answer(reply) if isinstance(reply, str) else reply
 
 
@@ -123,7 +123,7 @@ def played(tmp_path_factory) -> Iterator[dict[str, str]]:
 def _texts(asked: list[Asked], workdir: Path) -> dict[str, str]:
     read = {path.relative_to(workdir).as_posix(): path.read_text("utf-8") for path in _kept(workdir)}
     as_text = {".md": document, ".json": values, ".jsonl": lambda text: events(text.splitlines())}
-    prompts = {f"{role}.txt": dialogue(one for one in asked if one.role == role) for role in Role}
+    prompts = {f"{role}.txt": dialogue(question for question in asked if question.role == role) for role in Role}
     files = {
         name.replace("/", "_").replace(".jsonl", ".txt"): as_text[Path(name).suffix](text)
         for name, text in read.items()
@@ -144,9 +144,9 @@ def test_fifty_turns_match_the_golden_files(played, request):
         for name, text in played.items():
             (GOLDEN / name).write_text(text, encoding="utf-8")
     golden = {path.name: path.read_text("utf-8") for path in GOLDEN.iterdir()}
-    told = [_difference(name, golden.get(name, ""), played.get(name, "")) for name in sorted(golden | played)]
-    if any(told):
-        pytest.fail("".join(told) + f"\nIf this is meant to be so: {RENEW}, and read the diff.", pytrace=False)
+    differences = [_difference(name, golden.get(name, ""), played.get(name, "")) for name in sorted(golden | played)]
+    if any(differences):
+        pytest.fail("".join(differences) + f"\nIf this is meant to be so: {RENEW}, and read the diff.", pytrace=False)
 
 
 def _difference(name: str, golden: str, now: str) -> str:

@@ -80,16 +80,16 @@ def order(questions: Iterable[Asked]) -> str:
 def events(lines: Iterable[str]) -> str:
     """Return a log with a line per value. Values that are unchanged since the last event of its kind are omitted."""
     last: dict[str, dict[str, Any]] = {}
-    told: list[str] = []
+    rows: list[str] = []
     for line in lines:
         event = dict(_flat("", timeless(json.loads(line))))
         kind = event.pop("event")
         before = last.get(kind, {})
-        told.append(f"--- {kind}")
-        told += [f"{name}: {_json(value)}" for name, value in event.items() if before.get(name, ...) != value]
-        told += [f"{name}: (gone)" for name in before.keys() - event.keys()]
+        rows.append(f"--- {kind}")
+        rows += [f"{name}: {_json(value)}" for name, value in event.items() if before.get(name, ...) != value]
+        rows += [f"{name}: (gone)" for name in before.keys() - event.keys()]
         last[kind] = event
-    return "\n".join(told) + "\n"
+    return "\n".join(rows) + "\n"
 
 
 def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -46,7 +46,7 @@ def test_question_about_an_episode_summarizes_it():
         EpisodeReview(7, "death", turns, (a_line("Look first."),), 0.25, learned_until=2)
     )
     prompt = llm.calls[0].prompt
-    for said in (
+    for text in (
         'Episode 7, ended by: "death", after 3 turns',
         "Deaths: 1",
         "nothing changed: 1",
@@ -56,7 +56,7 @@ def test_question_about_an_episode_summarizes_it():
         "up to turn 2 have already been reviewed",
         'Turn 3, at "Kitchen": "pray"\n```\nA bell.\n# Turn 4\n```\n',
     ):
-        assert said in prompt
+        assert text in prompt
     assert "A wall." not in prompt
 
 

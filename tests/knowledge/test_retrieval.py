@@ -22,7 +22,7 @@ def a_document(*kept) -> KnowledgeDocument:
 
 
 def shown(document: KnowledgeDocument, budget: int = 300, *, opening: bool = False) -> list[str]:
-    return [one.text for one in relevant_lines(document, surroundings_of(NOW, opening=opening), budget)]
+    return [line.text for line in relevant_lines(document, surroundings_of(NOW, opening=opening), budget)]
 
 
 def test_lines_about_near_things_and_dangers_come_first():
@@ -83,6 +83,6 @@ def test_persons_line_is_shown_unless_struck():
 @given(st.lists(lines(), max_size=12), st.integers(0, 200))
 def test_budget_is_kept_without_truncating_lines(kept, budget):
     document = a_document(*kept)
-    told = shown(document, budget)
-    assert sum(estimated_tokens(f'- "{text}"\n') for text in told) <= budget
-    assert all(any(text.startswith(line.text) for line in kept if not line.struck) for text in told)
+    lines = shown(document, budget)
+    assert sum(estimated_tokens(f'- "{text}"\n') for text in lines) <= budget
+    assert all(any(text.startswith(line.text) for line in kept if not line.struck) for text in lines)

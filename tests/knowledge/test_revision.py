@@ -34,8 +34,8 @@ def test_new_line_is_added_with_its_evidence():
 
 
 def test_same_statement_confirms_the_line_in_any_section():
-    said = a_proposal("A brass key unlocks the stone door", KnowledgeSection.PUZZLES)
-    revision = taken_in(a_document(a_line(KEY)), new=(said, said))
+    proposal = a_proposal("A brass key unlocks the stone door", KnowledgeSection.PUZZLES)
+    revision = taken_in(a_document(a_line(KEY)), new=(proposal, proposal))
     assert revision.document.lines == (a_line(KEY, confirmed=1),)
     assert revision.added == []
 

@@ -21,11 +21,11 @@ def test_answer_can_be_streamed():
 def test_replies_come_in_order_and_the_last_repeats():
     with ChatServer("one", lambda request: request.prompt.upper()) as server:
         chat = sdk(server).chat.completions
-        said = [
+        answers = [
             chat.create(model=server.model, messages=[{"role": "user", "content": word}]).choices[0].message.content
             for word in ("a", "b", "c")
         ]
-    assert said == ["one", "B", "C"]
+    assert answers == ["one", "B", "C"]
     assert [request.prompt for request in server.requests] == ["a", "b", "c"]
 
 

@@ -255,8 +255,8 @@ def test_each_retry_is_reported():
 def test_escape_sequences_in_server_errors_are_removed():
     with (
         ChatServer(Status(500, "out\x1b]0;title\x07 of\x1b[31m memory")) as server,
-        pytest.raises(LLMUnreachable) as told,
+        pytest.raises(LLMUnreachable) as error,
     ):
         client_of(server).check()
-    assert "memory" in str(told.value)
-    assert str(told.value).isprintable()
+    assert "memory" in str(error.value)
+    assert str(error.value).isprintable()

@@ -41,7 +41,7 @@ def test_temporary_fault_is_retried(fault):
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"),
+    ("fault", "message"),
     [
         (Status(429, "slow down"), r"HTTP 429: .*slow down"),
         (Status(500, "oops"), r"HTTP 500: .*oops"),
@@ -51,10 +51,10 @@ def test_temporary_fault_is_retried(fault):
     ],
     ids=repr,
 )
-def test_permanent_fault_names_model_and_address(fault, said):
+def test_permanent_fault_names_model_and_address(fault, message):
     with ChatServer(fault) as server:
         client = client_of(server, max_retries=0)
-        with pytest.raises(LLMError, match=rf"'test-model' at {server.url} failed \(.*{said}") as caught:
+        with pytest.raises(LLMError, match=rf"'test-model' at {server.url} failed \(.*{message}") as caught:
             client.complete(QUESTION, role="agent")
     total = client.usage.snapshot().total
     assert type(caught.value) is LLMError
@@ -168,8 +168,8 @@ def test_redirects_are_not_followed():
         to = {"Location": f"{other.url}/chat/completions"}
         for code in (301, 302, 303, 307, 308):
             with ChatServer(Status(code, headers=to)) as server:
-                said = rf"{server.url} redirects to {other.url}/chat/completions \(HTTP {code}\)"
-                with pytest.raises(LLMUnreachable, match=said):
+                message = rf"{server.url} redirects to {other.url}/chat/completions \(HTTP {code}\)"
+                with pytest.raises(LLMUnreachable, match=message):
                     client_of(server).complete(QUESTION, role="agent")
     assert other.requests == []
 
@@ -272,7 +272,7 @@ def test_repeated_failures_are_unreachable_and_an_answer_resets_the_count():
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"),
+    ("fault", "message"),
     [
         (Status(401, "bad key"), "rejected the API key"),
         (Status(403, "not yours"), "rejected the API key"),
@@ -282,8 +282,8 @@ def test_repeated_failures_are_unreachable_and_an_answer_resets_the_count():
     ],
     ids=repr,
 )
-def test_permanent_error_is_unreachable_at_once(fault, said):
-    with ChatServer(fault) as server, pytest.raises(LLMUnreachable, match=said):
+def test_permanent_error_is_unreachable_at_once(fault, message):
+    with ChatServer(fault) as server, pytest.raises(LLMUnreachable, match=message):
         client_of(server, max_retries=0).complete(QUESTION, role="agent")
 
 
@@ -296,6 +296,6 @@ def test_unknown_host_is_unreachable():
 def test_lone_surrogate_can_be_sent():
     with ChatServer("ACTION: wait \ud800") as server:
         client = client_of(server)
-        said = client.complete(QUESTION, role="agent").content
-        client.complete([Message("user", f"You said: {said}")], role="agent")
+        answer = client.complete(QUESTION, role="agent").content
+        client.complete([Message("user", f"You said: {answer}")], role="agent")
     assert server.requests[-1].body["messages"][0]["content"] == "You said: ACTION: wait \ufffd"

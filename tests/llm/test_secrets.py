@@ -60,8 +60,8 @@ def test_key_is_in_no_log_record_error_or_traceback(fault, caplog):
         except LLMError as error:
             # The frame of this test contains the fault, and with it the key.
             below = error.__traceback__.tb_next
-            told = traceback.TracebackException(type(error), error, below, capture_locals=True)
-            shown += [repr(error), *told.format()]
+            report = traceback.TracebackException(type(error), error, below, capture_locals=True)
+            shown += [repr(error), *report.format()]
     shown += [caplog.text, repr(records), *(repr(vars(record)) for record in caplog.records)]
     assert [text for text in shown if KEY in text] == []
     assert pickle.loads(pickle.dumps(settings)).api_key.get_secret_value() == KEY

@@ -102,7 +102,7 @@ def test_answer_is_read_from_each_format(body, reasoning):
 
 
 @pytest.mark.parametrize(
-    ("told", "cached"),
+    ("usage", "cached"),
     [
         ({"prompt_tokens_details": {"cached_tokens": 20}}, 20),
         ({"prompt_cache_hit_tokens": 12, "prompt_cache_miss_tokens": 18}, 12),
@@ -110,8 +110,8 @@ def test_answer_is_read_from_each_format(body, reasoning):
         ({}, None),
     ],
 )
-def test_cached_tokens_are_counted_if_reported(told, cached):
-    body = OPENAI | {"usage": {"prompt_tokens": 30, "completion_tokens": 7} | told}
+def test_cached_tokens_are_counted_if_reported(usage, cached):
+    body = OPENAI | {"usage": {"prompt_tokens": 30, "completion_tokens": 7} | usage}
     assert ask(body).usage == Usage(30, 7, cached)
 
 

@@ -47,20 +47,20 @@ def test_passed_client_stays_open_after_a_deadline():
 def test_any_similar_object_is_accepted():
     class Completions:
         def create(self, *, model, messages, **_):
-            said = SimpleNamespace(content=f"{model}: {messages[0]['content']}")
-            return SimpleNamespace(choices=[SimpleNamespace(message=said)])
+            answer = SimpleNamespace(content=f"{model}: {messages[0]['content']}")
+            return SimpleNamespace(choices=[SimpleNamespace(message=answer)])
 
     client = SimpleNamespace(chat=SimpleNamespace(completions=Completions()))
     assert as_llm(client, model="m").complete(QUESTION, role="memory").content == "m: What now?"
 
 
 @pytest.mark.parametrize(
-    ("client", "model", "said"),
+    ("client", "model", "message"),
     [
         (object(), "m", r"object is not a model client: it has neither complete\(\)"),
         (openai.OpenAI(api_key="k"), None, "Name the model for OpenAI"),
     ],
 )
-def test_unsuitable_client_is_refused(client, model, said):
-    with pytest.raises(ConfigurationError, match=said):
+def test_unsuitable_client_is_refused(client, model, message):
+    with pytest.raises(ConfigurationError, match=message):
         as_llm(client, model=model)

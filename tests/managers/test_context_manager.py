@@ -95,8 +95,8 @@ def test_unrepeated_scores_are_shown_with_the_route_nearest_first():
 
 
 def test_dangers_on_the_route_are_shown():
-    said = RecentTurn(1, "Hall", "take rope", "Taken.", "The rope may be of use below. GOING TO: Deep")
-    manager = with_memories({3: [danger(3)], 4: [danger(4)]}, state=GameState(turn_count=1, action_history=[said]))
+    turn = RecentTurn(1, "Hall", "take rope", "Taken.", "The rope may be of use below. GOING TO: Deep")
+    manager = with_memories({3: [danger(3)], 4: [danger(4)]}, state=GameState(turn_count=1, action_history=[turn]))
     context = manager.player_context(HERE, "")
     assert context.route == Route("Deep", 3, (RouteStep("down", 2), RouteStep("down", 3)))
     assert [(each.place, each.on_route) for each in context.dangers] == [("Attic", False), ("Deep", True)]

@@ -230,7 +230,7 @@ def test_processing_turns_again_changes_nothing(tmp_path):
 
 
 def manager_of(run: ZorkOrchestratorV2):
-    return next(one for one in run.managers.in_order if one.get_status()["type"] == "knowledge")
+    return next(manager for manager in run.managers.in_order if manager.get_status()["type"] == "knowledge")
 
 
 @pytest.mark.slow

@@ -51,8 +51,8 @@ def test_objectives_are_updated_once_per_turn(tmp_path):
 
 def test_objective_in_words_is_judged_with_evidence(tmp_path):
     asked = {"new": [{"text": "Find out who lives here", "done_when": "Somebody tells."}]}
-    told = {"reached": [{"number": 1, "turn": 7, "quote": "The miller lives here"}]}
-    run, _ = played(tmp_path, asked, told)
+    verdict = {"reached": [{"number": 1, "turn": 7, "quote": "The miller lives here"}]}
+    run, _ = played(tmp_path, asked, verdict)
     run.idle(1, 6)
     run.play(turn(7, "knock", "“The miller lives here,” she says."))
     assert metrics(run)["open"] == 1
@@ -194,14 +194,17 @@ def test_pursued_objectives_are_listed_with_stale_ones_last(tmp_path):
     lines = run.manager.lines()
     assert list(lines[:5]) == [f"Find number {number}" for number in range(6, 11)]
     assert list(lines[5:]) == [f"Find number {number}; no progress for a while" for number in range(1, 6)]
-    assert {one.status for one in run.manager.tracker.pursued()} == {ObjectiveStatus.OPEN, ObjectiveStatus.STALE}
+    assert {objective.status for objective in run.manager.tracker.pursued()} == {
+        ObjectiveStatus.OPEN,
+        ObjectiveStatus.STALE,
+    }
 
 
 def test_episode_objectives_are_dropped_at_the_end(tmp_path):
     run, _ = played(tmp_path, {"new": [*LAMP_WANTED["new"], {"text": "Wait for rain"}]})
     run.idle(1, 5)
     run.manager.end_episode("turn limit")
-    assert [one.text for one in run.manager.tracker.pursued()] == ["Take the lamp"]
+    assert [objective.text for objective in run.manager.tracker.pursued()] == ["Take the lamp"]
     assert (metrics(run)["open"], metrics(run)["ended_with_the_episode"]) == (1, 1)
     run.manager.end_episode("turn limit")
     assert metrics(run)["ended_with_the_episode"] == 1

@@ -26,8 +26,8 @@ def test_player_is_told_about_a_circle(tmp_path):
         notices = run.managers.progress.notices()
         run.process_turn()
     assert notices == (circle,)
-    told = [turn.notices for turn in turns_of(tmp_path)]
-    assert told == [()] * 7 + [(circle,)]
+    notices = [turn.notices for turn in turns_of(tmp_path)]
+    assert notices == [()] * 7 + [(circle,)]
     assert read_episode(tmp_path, 1)[-1].metrics["progress"] == {"loops": 1, "stuck": 0, "turns_stuck": 0}
 
 
@@ -48,14 +48,14 @@ def run_with(workdir, **settings):
 
 def test_standstill_is_reported_until_something_is_new(tmp_path):
     with run_with(tmp_path, stuck_after_turns=4, loop_window_turns=0) as run:
-        told = []
+        notices = []
         for command in ["wait"] * 5 + ["north"]:
             run.process_turn(command)
-            told.append(run.managers.progress.notices())
+            notices.append(run.managers.progress.notices())
         counted = run.managers.progress.get_status()["metrics"]
-    assert [len(lines) for lines in told] == [0, 0, 0, 1, 1, 0]
-    assert told[3][0].startswith("Nothing new for 4 turns: ")
-    assert told[4][0].startswith("Nothing new for 5 turns: ")
+    assert [len(lines) for lines in notices] == [0, 0, 0, 1, 1, 0]
+    assert notices[3][0].startswith("Nothing new for 4 turns: ")
+    assert notices[4][0].startswith("Nothing new for 5 turns: ")
     assert counted == {"loops": 0, "stuck": 1, "turns_stuck": 2}
 
 
@@ -73,12 +73,12 @@ def test_repeated_blows_in_a_fight_are_not_reported(bundled_story):
         steps = [game.act("jump") for _ in range(9)]
     for fighting in (True, False):
         manager.reset()
-        told = []
+        notices = []
         for turn, step in enumerate(steps, 1):
             extraction = Extraction(combat=fighting, by="rules")
             manager.process_turn(TurnRecord(1, turn, step, "", "given", "", extraction=extraction))
-            told += manager.notices()
-        assert bool(told) is not fighting
+            notices += manager.notices()
+        assert bool(notices) is not fighting
 
 
 def test_new_episode_starts_without_a_notice(tmp_path):

@@ -69,8 +69,8 @@ def test_rejections_per_turn_are_limited(most):
         asked.append(1)
         return NO
 
-    told = [manager.consider(f"push wall {number}", judge) for number in range(5)]
-    assert [rejection is not None for rejection in told] == [True] * most + [False] * (5 - most)
+    rejections = [manager.consider(f"push wall {number}", judge) for number in range(5)]
+    assert [rejection is not None for rejection in rejections] == [True] * most + [False] * (5 - most)
     assert len(asked) == most
 
 
@@ -105,5 +105,5 @@ def test_accepted_action_does_not_affect_trust():
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.booleans()), max_size=30), st.integers(0, 4))
 def test_turn_always_ends(proposals, most):
     manager = a_manager(most)
-    told = [manager.consider(action, lambda accepted=ok: YES if accepted else NO) for action, ok in proposals]
-    assert sum(rejection is not None for rejection in told) <= most
+    rejections = [manager.consider(action, lambda accepted=ok: YES if accepted else NO) for action, ok in proposals]
+    assert sum(rejection is not None for rejection in rejections) <= most

@@ -94,7 +94,7 @@ def test_changes_after_the_end_of_an_episode_are_not_in_it(tmp_path, ended, titl
     log = tmp_path / "runs" / "2" / "episode_log.jsonl"
     log.parent.mkdir(parents=True)
     log.write_text(f'{{"event": "episode_ended", "time": "{ended}"}}\n' if ended else "{}\n")
-    assert [one.title for one in past_of(tmp_path / "Memories.md").all_memories(2, 1)[5]] == titles
+    assert [memory.title for memory in past_of(tmp_path / "Memories.md").all_memories(2, 1)[5]] == titles
 
 
 def test_memories_older_than_the_journal_were_always_there(tmp_path):
@@ -171,7 +171,7 @@ def played(tmp_path):
                 both = (memory.memory_cache, memory.ephemeral_cache)
                 places = {*both[0], *both[1]}
                 seen[episode, record.turn] = {
-                    place: [comparable(one) for cache in both for one in cache.get(place, ())]
+                    place: [comparable(memory) for cache in both for memory in cache.get(place, ())]
                     for place in places
                     if any(cache.get(place) for cache in both)
                 }
@@ -197,7 +197,7 @@ def test_every_turn_of_a_real_run_matches(played):
     assert any(row[2] == "ephemeral" for kept in seen.values() for place in kept.values() for row in place)
     for (episode, turn), expected in seen.items():
         remembered = then.all_memories(episode, turn)
-        assert {place: [comparable(one) for one in kept] for place, kept in remembered.items()} == expected, (
+        assert {place: [comparable(memory) for memory in kept] for place, kept in remembered.items()} == expected, (
             episode,
             turn,
         )
@@ -222,7 +222,7 @@ def test_unknown_episode_has_no_memories_of_its_own(tmp_path, episode):
     play = Play(tmp_path / "work", 2)
     play.turn(1, adds("A"))
     (tmp_path / "episode_log.jsonl").write_text('{"event": "turn_played", "turn": 1, "memory_events": "ephemeral"}\n')
-    assert [one.persistence for one in play.manager.as_of(episode, 5).get(5, [])] in (["permanent"], [])
+    assert [memory.persistence for memory in play.manager.as_of(episode, 5).get(5, [])] in (["permanent"], [])
 
 
 def test_episode_without_changes_is_known_from_its_log(tmp_path):

@@ -26,7 +26,7 @@ def test_each_method_works_like_its_synchronous_twin(tmp_path):
             with pytest.raises(MemoryEditError, match="There is no memory"):
                 await memories.forget(second)
             await memories.forget(first)
-            assert [one.location_id for one in await memories.find()] == [5]
+            assert [located.location_id for located in await memories.find()] == [5]
 
     asyncio.run(use())
     assert len(AgentMemory.open(tmp_path).find()) == 1
@@ -70,7 +70,7 @@ def test_concurrent_calls_are_all_stored(tmp_path):
         return await asyncio.gather(*(memories.remember(place, f"Fact {place}.") for place in range(20)))
 
     ids = asyncio.run(use())
-    assert sorted(one.id for one in AgentMemory.open(tmp_path).find()) == sorted(ids)
+    assert sorted(located.id for located in AgentMemory.open(tmp_path).find()) == sorted(ids)
 
 
 def test_waiting_calls_do_not_use_the_default_thread_pool(tmp_path):

@@ -11,7 +11,9 @@ from zorkgpt.memory.objects import AttributeChange
 from zorkgpt.memory.storage.entry import as_read, parse_entry, render_entry
 
 OF_A_THING = [
-    one for one in Relation if one not in (Relation.IN, Relation.ON, Relation.DARK, Relation.LIGHT, Relation.LEADS)
+    relation
+    for relation in Relation
+    if relation not in (Relation.IN, Relation.ON, Relation.DARK, Relation.LIGHT, Relation.LEADS)
 ]
 names = st.text(min_size=1).map(lambda text: " ".join(text.replace(";", ",").split())).filter(bool)
 numbers = st.integers(1, 10**6)

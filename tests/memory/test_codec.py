@@ -99,7 +99,9 @@ def test_names_visits_and_episodes_are_read_back(location_id, name, seen):
     section = parse(render(document)).sections_of(location_id)[0]
     assert section.name == single_spaced(name)
     assert section.visits >= len(seen)
-    wanted = dict.fromkeys(episode_key(single_spaced(one) if isinstance(one, str) else one) for one in (*seen, 1))
+    wanted = dict.fromkeys(
+        episode_key(single_spaced(episode) if isinstance(episode, str) else episode) for episode in (*seen, 1)
+    )
     assert list(dict.fromkeys(section.episodes)) == list(wanted)
 
 
@@ -155,7 +157,7 @@ def test_changing_a_memory_changes_no_other_byte(data, choice):
     place, chosen = choice.draw(st.sampled_from(places))
     after = invalidated(before, place, chosen, "wrong", 9)
     raw = next(entry.raw for entry in entries(before) if entry.memory is chosen)
-    new = next(one.raw for one, old in zip(entries(after), entries(before), strict=True) if old.memory is chosen)
+    new = next(entry.raw for entry, old in zip(entries(after), entries(before), strict=True) if old.memory is chosen)
     at = sum(map(len, raw_before(before, chosen)))
     size = len(raw.encode("utf-8", "surrogateescape"))
     assert render(after) == data[:at] + new.encode() + data[at + size :]

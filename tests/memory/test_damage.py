@@ -47,7 +47,7 @@ def sound(path):
 
 
 def texts(path):
-    return {one.text for _, one in parse(path.read_bytes()).find(EVERY)}
+    return {memory.text for _, memory in parse(path.read_bytes()).find(EVERY)}
 
 
 DAMAGED = {
@@ -234,8 +234,8 @@ def stderr_of(path) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "said"), [("folder", "a folder"), ("pipe", "a pipe"), ("socket", "a socket")])
-def test_special_file_is_refused_at_once(tmp_path, kind, said):
+@pytest.mark.parametrize(("kind", "message"), [("folder", "a folder"), ("pipe", "a pipe"), ("socket", "a socket")])
+def test_special_file_is_refused_at_once(tmp_path, kind, message):
     place = tmp_path / "Memories.md"
     if kind == "folder":
         place.mkdir()
@@ -245,7 +245,7 @@ def test_special_file_is_refused_at_once(tmp_path, kind, said):
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(os.path.relpath(place))
     found = stderr_of(tmp_path / "Memories.md")
-    assert found == f"Can't read {place}: it is {said}, not a file. Move it away, or name another file.\n"
+    assert found == f"Can't read {place}: it is {message}, not a file. Move it away, or name another file.\n"
 
 
 def test_pipe_instead_of_the_journal_is_refused(path):

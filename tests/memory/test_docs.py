@@ -67,8 +67,8 @@ def test_documented_escapes_match_the_code():
         assert at_its_beginning == first - within, where
 
 
-def characters(told: str) -> set[str]:
-    return {html.unescape(char) for pair in re.findall(r"`(.)`|<code>(.+?)</code>", told) for char in pair if char}
+def characters(text: str) -> set[str]:
+    return {html.unescape(char) for pair in re.findall(r"`(.)`|<code>(.+?)</code>", text) for char in pair if char}
 
 
 def test_example_notes_are_valid():
@@ -78,8 +78,14 @@ def test_example_notes_are_valid():
     entries = [line for note in (superseded, later, invalidated) for line in (header, note, struck, "")]
     read = parse("\n".join(["## Location 5", *entries]).encode())
     found = [
-        (one.superseded_by, one.superseded_in_episode, one.superseded_at_turn, one.invalidation_reason, one.text)
-        for one in read.memories(5)
+        (
+            memory.superseded_by,
+            memory.superseded_in_episode,
+            memory.superseded_at_turn,
+            memory.invalidation_reason,
+            memory.text,
+        )
+        for memory in read.memories(5)
     ]
     text = "The troll seems friendly when approached slowly."
     assert found == [

@@ -34,7 +34,7 @@ def store(home):
 
 def read(home):
     with home.open() as manager:
-        return {one.title: one for one in manager.memory_cache[5]}
+        return {memory.title: memory for memory in manager.memory_cache[5]}
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,10 @@ def test_repeated_failure_in_the_same_state_is_permanent(play, state):
     turn(manager, state, *ask)
     effects = [request.context.effect for request in requests(manager)]
     assert effects == [Effect.ANSWERED, Effect.NONE]
-    assert [any("likely permanent" in hint for hint in signals(one)) for one in requests(manager)] == [False, True]
+    assert [any("likely permanent" in hint for hint in signals(request)) for request in requests(manager)] == [
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +124,9 @@ def test_any_change_allows_another_attempt(play, state, between):
     turn(manager, state, *push)
     turn(manager, state, between.pop("action"), "Something happens to the cat.", **({"location_before": 5} | between))
     turn(manager, state, *push)
-    assert [one.context.effect for one in requests(manager) if one.action == "push wall"] == [Effect.ANSWERED]
+    assert [request.context.effect for request in requests(manager) if request.action == "push wall"] == [
+        Effect.ANSWERED
+    ]
 
 
 def test_other_state_or_response_is_not_a_repetition(play, state):
@@ -129,7 +134,7 @@ def test_other_state_or_response_is_not_a_repetition(play, state):
     turn(manager, state, "push wall", "No.")
     turn(manager, state, "push wall", "No.", state=(DOOR_OPEN,))
     turn(manager, state, "push wall", "Still no.")
-    assert {one.context.effect for one in requests(manager)} == {Effect.ANSWERED}
+    assert {request.context.effect for request in requests(manager)} == {Effect.ANSWERED}
 
 
 def test_attempts_survive_an_interruption(play, state, tmp_path):
@@ -140,7 +145,7 @@ def test_attempts_survive_an_interruption(play, state, tmp_path):
     later = play()
     assert later.restore_session(tmp_path / "session.json")
     turn(later, state, "push wall", "No.")
-    assert [one.context.effect for one in requests(later)] == [Effect.NONE]
+    assert [request.context.effect for request in requests(later)] == [Effect.NONE]
 
 
 def test_refusal_by_the_parser_is_not_asked_about(play, state):
@@ -155,13 +160,16 @@ def test_only_a_new_response_is_asked_about(play, state):
     said = ["“The gem is in the cave.”", "“The gem is in the cave.”", "“Beware of the dog.”", "“Beware of the dog.”"]
     for response in said:
         turn(manager, state, "ask wizard", response)
-    assert [one.response for one in requests(manager)] == [said[0], said[2]]
-    assert [(one.title, one.observation_count) for one in manager.memory_cache[5]] == [("Answer 1", 2), ("Answer 2", 2)]
+    assert [request.response for request in requests(manager)] == [said[0], said[2]]
+    assert [(memory.title, memory.observation_count) for memory in manager.memory_cache[5]] == [
+        ("Answer 1", 2),
+        ("Answer 2", 2),
+    ]
     manager.close()
     later = play()
     turn(later, state, "ask wizard", said[0])
     turn(later, state, "ask wizard", "“Go away.”")
-    assert [one.response for one in requests(later)] == ["“Go away.”"]
+    assert [request.response for request in requests(later)] == ["“Go away.”"]
 
 
 @pytest.mark.parametrize("alive", [False, True])
@@ -173,7 +181,7 @@ def test_movement_on_a_known_exit_is_asked_about_unless_it_is_a_creature(play, s
     moved = ObjectMove(9, "painting", 30, "thief", 6, "Cellar", by_itself=True)
     turn(manager, state, "down", "Cellar", **walk)
     turn(manager, state, "down", "Cellar", **walk, moved=(moved,), things=(thing,))
-    assert [one.triggers for one in requests(manager)] == ([] if alive else [("objects changed",)])
+    assert [request.triggers for request in requests(manager)] == ([] if alive else [("objects changed",)])
 
 
 def test_robbery_on_a_known_exit_is_asked_about(play, state):
@@ -206,7 +214,7 @@ def test_success_without_a_change_is_questioned_once(play, state):
     turn(manager, state, "push wall", "It won't budge.")
     (doubt,) = requests(manager)[1].doubts
     assert "“push wall” changed nothing" in doubt
-    assert [(one.title, one.category) for one in manager.memory_cache[5]] == [("The wall is fixed", "FAILURE")]
+    assert [(memory.title, memory.category) for memory in manager.memory_cache[5]] == [("The wall is fixed", "FAILURE")]
     metrics = manager.get_status()["metrics"]
     assert (metrics["asked_again"], metrics["synthesis_calls"], metrics["turns_asked"]) == (1, 2, 1)
 
@@ -216,7 +224,7 @@ def test_success_that_the_model_repeats_is_kept(play, state):
     manager = play(answer, answer)
     turn(manager, state, "ask wizard", "“It is in the cave.”")
     assert len(requests(manager)) == 2
-    assert [one.title for one in manager.memory_cache[5]] == ["Ask the wizard"]
+    assert [memory.title for memory in manager.memory_cache[5]] == ["Ask the wizard"]
 
 
 def test_memory_without_a_known_response_is_counted(play, state):
@@ -232,8 +240,8 @@ def test_tentative_memory_elsewhere_can_be_confirmed_for_twenty_turns(play, stat
     manager.add_memory(9, "Tower", memory("Bell", turns="3", status="TENTATIVE"))
     state.turn_count = 2 + turns
     turn(manager, state, "pull rope", "A bell rings far off.", nothing_changed=False, unnamed_change=True)
-    assert [one.memory.title for one in requests(manager)[0].elsewhere] == (["Bell"] if listed else [])
-    assert [one.status for one in manager.memory_cache[9]] == ["ACTIVE" if listed else "TENTATIVE"]
+    assert [request.memory.title for request in requests(manager)[0].elsewhere] == (["Bell"] if listed else [])
+    assert [memory.status for memory in manager.memory_cache[9]] == ["ACTIVE" if listed else "TENTATIVE"]
 
 
 @pytest.mark.parametrize(("turns", "listed"), [(20, True), (21, False)])
@@ -273,7 +281,7 @@ def test_fact_replaces_the_memory_of_a_thing(play, state, place):
     manager.add_memory(Thing(9), "lamp", memory("Lamp burns out", text="After 300 turns."))
     turn(manager, state, "rub lamp", "It flickers.", **LAMP)
     kept = by_place(manager.store.lasting.document.find(EVERY))[Thing(9)]
-    assert [(one.title, one.status, one.superseded_by) for one in kept] == [
+    assert [(memory.title, memory.status, memory.superseded_by) for memory in kept] == [
         ("Lamp burns out", "SUPERSEDED", "Lamp burns out soon"),
         ("Lamp burns out soon", "ACTIVE", None),
     ]
@@ -291,7 +299,7 @@ def test_memories_of_things_and_game_are_confirmed_and_disproved(play, state, su
     manager = play(MemorySynthesisResponse(should_remember=False, **answer))
     manager.add_memory(subject, "", memory("Glow", status="TENTATIVE"))
     turn(manager, state, "rub lamp", "Now you see.", **LAMP)
-    assert [one.status for one in by_place(manager.store.lasting.document.find(EVERY))[subject]] == [status]
+    assert [memory.status for memory in by_place(manager.store.lasting.document.find(EVERY))[subject]] == [status]
 
 
 def test_tentative_memory_elsewhere_does_not_cause_a_question(play, state):
@@ -308,18 +316,18 @@ def test_model_refers_to_subjects_by_number(play, state, place, subject):
     manager.add_memory(7, "Tower", memory("Bell", turns="1", status="TENTATIVE"))
     facts = {"things": (ThingState(9, "lamp"),), "nothing_changed": False, "unnamed_change": True}
     turn(manager, state, "rub lamp", "It glows.", **facts)
-    assert "Fact" in [one.title for one in by_place(manager.store.lasting.document.find(EVERY))[subject]]
+    assert "Fact" in [memory.title for memory in by_place(manager.store.lasting.document.find(EVERY))[subject]]
 
 
 def test_fact_can_be_about_a_creature_that_just_left(play, state):
     manager = play(remember("Runs home", kind="insight", place=9))
     left = (ObjectMove(9, "dog", 5, "Yard", None, "nowhere", by_itself=True),)
     turn(manager, state, "wait", "The dog runs home.", moved=left, nothing_changed=False)
-    assert "Runs home" in [one.title for one in by_place(manager.store.lasting.find(EVERY))[Thing(9)]]
+    assert "Runs home" in [memory.title for memory in by_place(manager.store.lasting.find(EVERY))[Thing(9)]]
 
 
 def attempt_counts(manager, place=5):
-    return [one.observation_count for one in manager.memory_cache.get(place, ()) if is_attempts_entry(one)]
+    return [memory.observation_count for memory in manager.memory_cache.get(place, ()) if is_attempts_entry(memory)]
 
 
 def leave(manager, state):

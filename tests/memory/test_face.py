@@ -120,7 +120,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize(
-    ("call", "given", "error", "said"),
+    ("call", "given", "error", "message"),
     [
         ("remember", {"turn": "3"}, TypeError, "The turn is '3', of the type str; it must be an integer"),
         ("remember", {"turn": True}, TypeError, "The turn is True"),
@@ -153,11 +153,11 @@ CALLS = {
         ("supersede_memory", {"location_name": None}, TypeError, "The place's name is None"),
     ],
 )
-def test_invalid_argument_is_named(tmp_path, call, given, error, said):
+def test_invalid_argument_is_named(tmp_path, call, given, error, message):
     manager = SimpleMemoryManager.open(tmp_path)
     manager.remember(1, GATE, title="Lever")
     before = (tmp_path / "Memories.md").read_bytes()
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=message):
         CALLS[call](manager, **given)
     assert (tmp_path / "Memories.md").read_bytes() == before
 
@@ -192,7 +192,7 @@ def test_default_title_is_the_first_words_of_the_text(tmp_path, text, title):
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "said"),
+    ("given", "error", "message"),
     [
         ({"path": None}, TypeError, "The path is None, of the type NoneType; it must be a file, a folder, or an addr"),
         ({"path": " "}, ValueError, "The path is ' '; it must name a file or a folder"),
@@ -204,8 +204,8 @@ def test_default_title_is_the_first_words_of_the_text(tmp_path, text, title):
         ({"llm": "gpt"}, ConfigurationError, r"str is not a model client.* such as openai.OpenAI\(\)"),
     ],
 )
-def test_unsuitable_part_is_refused(tmp_path, given, error, said):
-    with pytest.raises(error, match=said):
+def test_unsuitable_part_is_refused(tmp_path, given, error, message):
+    with pytest.raises(error, match=message):
         SimpleMemoryManager.open(**({"path": tmp_path / "m.md"} | given))
     assert list(tmp_path.iterdir()) == []
 

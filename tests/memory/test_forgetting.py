@@ -23,7 +23,7 @@ def traces(folder) -> list[str]:
     return sorted(
         path.name
         for path in folder.rglob("*")
-        if path.is_file() and any(one.encode() in path.read_bytes() for one in wanted)
+        if path.is_file() and any(part.encode() in path.read_bytes() for part in wanted)
     )
 
 
@@ -63,7 +63,7 @@ def test_text_is_removed_from_every_file(manager, tmp_path):
     assert len(traces(tmp_path)) == 6
     assert manager.forget(text=SECRET) == 3
     assert traces(tmp_path) == []
-    assert [one.memory.title for one in manager.all_memories()] == ["Voucher", "Voucher"]
+    assert [located.memory.title for located in manager.all_memories()] == ["Voucher", "Voucher"]
     manager.remember(CART, "Another fact.", title="Other")
     manager.reset_episode()
     manager.close()
@@ -80,8 +80,8 @@ def test_forgotten_memory_does_not_come_back(manager, tmp_path):
     assert again.explain("Password") == []
     again.remember(CART, "A fact.", title="Fact")
     replayed = again.store.journal.lasting()
-    assert {place: [one.title for one in kept] for place, kept in replayed.items() if kept} == {
-        place: [one.title for one in kept] for place, kept in again.memory_cache.items()
+    assert {place: [memory.title for memory in kept] for place, kept in replayed.items() if kept} == {
+        place: [memory.title for memory in kept] for place, kept in again.memory_cache.items()
     }
     assert b"The password is" not in journal_file(tmp_path / "Memories.md").read_bytes()
     log = json.loads((tmp_path / "runs" / "3" / "episode_log.jsonl").read_text())

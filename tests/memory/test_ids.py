@@ -75,12 +75,12 @@ def test_equal_titles_in_an_old_file_have_different_ids(tmp_path):
     content = "# Location Memories\n\n## Location 5: Hall\n\n" + entry.format("One.") + entry.format("Two.")
     (tmp_path / "Memories.md").write_text(content)
     manager = SimpleMemoryManager.open(tmp_path / "Memories.md")
-    ids = [one.id for one in manager.all_memories()]
+    ids = [located.id for located in manager.all_memories()]
     assert ids == [id_of_title(5, "Rug"), id_of_title(5, "Rug", 2)]
     assert (tmp_path / "Memories.md").read_text() == content
     manager.update(ids[1], category="DANGER")
     manager.forget(ids[0])
-    assert [one.id for one in SimpleMemoryManager.open(tmp_path / "Memories.md").all_memories()] == ids[1:]
+    assert [located.id for located in SimpleMemoryManager.open(tmp_path / "Memories.md").all_memories()] == ids[1:]
 
 
 def test_id_in_the_file_wins_over_a_derived_one(tmp_path):
@@ -96,7 +96,7 @@ def test_many_equal_titles_are_read_in_linear_time():
     """Reading them once took quadratic time."""
     entries = "".join(f"**[NOTE - PERMANENT] Rug** *(Ep1, T1, +0)*\n{number}\n\n" for number in range(20_000))
     document = parse(f"# Location Memories\n\n## Location 5: Hall\n\n{entries}".encode())
-    assert len({memory_id(5, one) for one in document.memories(5)}) == 20_000
+    assert len({memory_id(5, memory) for memory in document.memories(5)}) == 20_000
 
 
 def test_id_survives_changes_of_title_text_and_place(manager, home):
@@ -125,12 +125,12 @@ def test_ids_are_unique_and_read_back(located):
     for place, title, text in located:
         draft.add(place, "", memory(title, text=text))
     written = {
-        place: [memory_id(place, one) for one in kept]
+        place: [memory_id(place, memory) for memory in kept]
         for place, kept in by_place(draft.lasting.document.find(EVERY)).items()
     }
     read = by_place(parse(render(draft.lasting.document)).find(EVERY))
-    assert {place: [memory_id(place, one) for one in kept] for place, kept in read.items()} == written
-    every = [one for ids in written.values() for one in ids]
+    assert {place: [memory_id(place, memory) for memory in kept] for place, kept in read.items()} == written
+    every = [key for keys in written.values() for key in keys]
     assert len(every) == len(set(every)) == len(located)
 
 
@@ -145,7 +145,7 @@ def test_methods_accept_id_or_title(manager):
     assert manager.get(new).memory.invalidation_reason == "It opened by itself"
     manager.forget(new)
     assert manager.get(new) is None
-    assert [one.id for one in manager.all_memories()] == [old]
+    assert [located.id for located in manager.all_memories()] == [old]
 
 
 def test_ephemeral_memory_has_an_id(manager, home, state):
@@ -175,8 +175,8 @@ def test_impossible_changes_are_explained(manager):
         "is ephemeral. Use `supersede` to keep it": lambda: manager.update(passing, persistence="core"),
         "must be one of core, permanent": lambda: manager.update(found, persistence="forever"),
     }
-    for said, door in doors.items():
-        with pytest.raises(MemoryEditError, match=said):
+    for message, door in doors.items():
+        with pytest.raises(MemoryEditError, match=message):
             door()
     manager.update(found, pinned=False, vetoed=True)
     with pytest.raises(MemoryEditError, match="a person has hidden it"):
@@ -218,17 +218,17 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("given", "error", "said"), WRONG)
-def test_invalid_argument_is_named_and_nothing_is_stored(manager, given, error, said, home):
-    with pytest.raises(error, match=said):
+@pytest.mark.parametrize(("given", "error", "message"), WRONG)
+def test_invalid_argument_is_named_and_nothing_is_stored(manager, given, error, message, home):
+    with pytest.raises(error, match=message):
         manager.remember(**{"place": 5, "text": "The gate is shut.", "title": "Gate", **given})
     assert (manager.all_memories(), home.text()) == ([], "")
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "said"),
+    ("given", "error", "message"),
     [
-        *(one for one in WRONG if not {"text", "place_name", "title"} & one[0].keys()),
+        *(wrong for wrong in WRONG if not {"text", "place_name", "title"} & wrong[0].keys()),
         ({"text": 5}, TypeError, "The text of memory 'Gate' is 5; it must be a string"),
         ({"title": " "}, ValueError, "The title is ' '; it must not be blank"),
         ({"turns": 5}, TypeError, "The turns of memory 'Gate' is 5"),
@@ -236,8 +236,8 @@ def test_invalid_argument_is_named_and_nothing_is_stored(manager, given, error, 
         ({"id": "mine"}, ValueError, "is 'mine'; it must be eight hexadecimal digits"),
     ],
 )
-def test_memory_with_an_invalid_field_is_refused(manager, given, error, said, home):
-    with pytest.raises(error, match=said):
+def test_memory_with_an_invalid_field_is_refused(manager, given, error, message, home):
+    with pytest.raises(error, match=message):
         manager.add_memory(5, "Hall", Memory(**vars(memory("Gate")) | given))
     assert (manager.all_memories(), home.text()) == ([], "")
 

@@ -177,7 +177,7 @@ def test_repeated_death_is_judged_with_its_history(play, state):
     turn(manager, state, "give bread to troll", "It takes the bread.", {"inventory_changed": True})
     turn(manager, state, *axe)
     assert asked(manager) == ["north", "give bread to troll", "north"]
-    assert [(one.title, one.status) for one in manager.memory_cache[5]] == [
+    assert [(memory.title, memory.status) for memory in manager.memory_cache[5]] == [
         ("Troll kills", "ACTIVE"),
         ("Troll takes gifts", "SUPERSEDED"),
         ("A gift kills later", "ACTIVE"),
@@ -203,7 +203,7 @@ def test_unchanged_place_is_not_asked_about_again(play, state):
     state.action_history.append(("light lamp", "The lamp is lit."))
     turn(manager, state, "up", "Low beams.", up)
     assert asked(manager) == [""]
-    assert [one.observation_count for one in manager.memory_cache[6]] == [2]
+    assert [memory.observation_count for memory in manager.memory_cache[6]] == [2]
     turn(manager, state, "climb", "Low beams.", up | {"known_way": False})
     turn(manager, state, "up", "Low beams. A bat!", up)
     manager.invalidate_memory(6, "Beams", "there are none")
@@ -224,7 +224,7 @@ def test_disproved_answer_is_not_applied_again(play, state):
     manager.invalidate_memory(5, "Rug", "there is none")
     turn(manager, state, *PULL)
     assert asked(manager) == ["pull rug", "pull rug"]
-    assert [one.status for one in manager.memory_cache[5]] == ["SUPERSEDED"]
+    assert [memory.status for memory in manager.memory_cache[5]] == ["SUPERSEDED"]
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_ignored_answer_is_not_asked_for_again(play, state, known, answer):
     for _ in range(2):
         turn(manager, state, *PULL[:2], PULL[2] | {"changed": (AttributeChange(3, "door", "open", True),)})
     assert asked(manager) == ["pull rug"]
-    assert [one.title for one in manager.memory_cache[5]] == ["Rug"]
+    assert [memory.title for memory in manager.memory_cache[5]] == ["Rug"]
 
 
 def test_deleted_memory_is_learned_again(play, state, tmp_path):
@@ -252,7 +252,7 @@ def test_deleted_memory_is_learned_again(play, state, tmp_path):
     (tmp_path / "Memories.md").write_text("# Location Memories\n")
     turn(manager, state, *PULL)
     assert asked(manager) == ["pull rug", "pull rug"]
-    assert [one.title for one in manager.memory_cache[5]] == ["Rug"]
+    assert [memory.title for memory in manager.memory_cache[5]] == ["Rug"]
 
 
 def test_only_lost_memories_invalidate_a_judgment(play, state):

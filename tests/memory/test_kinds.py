@@ -21,9 +21,9 @@ def test_kind_is_stored_and_in_the_journal(home, kind):
     with home.open() as manager:
         manager.add_memory(5, "Hall", memory("Lever", kind=kind))
         manager.add_memory(5, "Hall", memory("Gate", "ephemeral", kind=kind))
-        assert [one.kind for one in manager.ephemeral_cache[5]] == [kind]
+        assert [memory.kind for memory in manager.ephemeral_cache[5]] == [kind]
     with home.open() as manager:
-        assert [one.kind for one in manager.memory_cache[5]] == [kind]
+        assert [memory.kind for memory in manager.memory_cache[5]] == [kind]
         assert [record.change.memory.kind for record in manager.store.journal.records()] == [kind, kind]
     assert (f"kind: {kind}" in home.text()) == (kind is not None)
 
@@ -37,7 +37,7 @@ def test_kind_of_a_newer_version_is_kept():
     header = "**[NOTE - PERMANENT] {}** *(Ep1, T3, {})*\nIt opens the gate.\n\n"
     text = HEAD + header.format("A", "kind: Rule, +5") + header.format("B", "kind: riddle") + header.format("C", "+0")
     document = parse(text.encode())
-    assert [one.kind for one in document.memories(5)] == [MemoryKind.RULE, None, None]
+    assert [memory.kind for memory in document.memories(5)] == [MemoryKind.RULE, None, None]
     assert render(document) == text.encode()
 
 
@@ -48,7 +48,7 @@ def test_find_by_kind(home):
         manager.remember(5, "The lever squeaks.", title="Noise", persistence="ephemeral")
     with home.open() as manager:
         for kind, titles in (("rule", ["Lever"]), ("PROCEDURE", ["Way out"]), ("text", [])):
-            assert [one.located.memory.title for one in manager.search("lever", kind=kind)] == titles
+            assert [hit.located.memory.title for hit in manager.search("lever", kind=kind)] == titles
         with pytest.raises(ValueError, match="The kind is 'riddle'; it must be one of rule, procedure"):
             manager.search("lever", kind="riddle")
 
@@ -91,6 +91,6 @@ def test_commands_accept_kinds(tmp_path):
     assert "kind:" not in path.read_text()
 
 
-@pytest.mark.parametrize("said", ["riddle", [], {"rule": 1}])
-def test_unknown_kind_in_an_answer_is_none(said):
-    assert MemorySynthesisResponse.model_validate({"should_remember": False, "kind": said}).kind is None
+@pytest.mark.parametrize("answer", ["riddle", [], {"rule": 1}])
+def test_unknown_kind_in_an_answer_is_none(answer):
+    assert MemorySynthesisResponse.model_validate({"should_remember": False, "kind": answer}).kind is None

@@ -141,7 +141,7 @@ def test_danger_becomes_a_note_after_three_safe_occasions(tried, worked, seen, l
 
 def test_danger_is_shown_before_a_note():
     refuted = replace(PLACE, tried=5, text="x")
-    assert [one.title for one in shown([refuted, ACTION], []).memories] == [ACTION.title, PLACE.title]
+    assert [memory.title for memory in shown([refuted, ACTION], []).memories] == [ACTION.title, PLACE.title]
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_danger_of_a_creature_is_shown_where_it_is_and_starts(tmp_path):
     played.manager.reset_episode()
     assert "kills you" in played.manager.get_location_memory(5)
     assert "kills you" not in played.manager.get_location_memory(6)
-    assert [one.title for one in played.manager.memories_at(5)] == ["Starts here", "troll: kills you"]
+    assert [memory.title for memory in played.manager.memories_at(5)] == ["Starts here", "troll: kills you"]
     played.turn("wait", 6, **HERE)
     assert "[DANGER] troll: kills you: " in played.manager.get_location_memory(6)
 
@@ -269,8 +269,8 @@ def test_reworded_danger_is_the_same(tmp_path):
     manager = SimpleMemoryManager.open(tmp_path / "Memories.md", synthesizer=RuleSynthesizer())
     for number, (place, sentence) in enumerate([(5, "It bites."), (6, "It stings, and you fall.")], 1):
         truth = replace(turn(LossCause.CREATURE, state=(TROLL,)), turn=number, location_before=place)
-        told = replace(truth.loss, sentence=sentence)
-        manager.record_action_outcome(place, "Hall", "wait", sentence, replace(truth, loss=told))
+        loss = replace(truth.loss, sentence=sentence)
+        manager.record_action_outcome(place, "Hall", "wait", sentence, replace(truth, loss=loss))
         manager.reset_episode()
     ((subject, (kept,)),) = by_place(manager.store.lasting.document.find(EVERY)).items()
     assert (subject, kept.text, kept.observation_count) == (Thing(11), "It bites.", 2)
@@ -282,7 +282,7 @@ def facts(loss: Loss | None) -> str:
 
 
 @pytest.mark.parametrize(
-    ("loss", "told"),
+    ("loss", "expected"),
     [
         (DIED[LossCause.ACTION], "Waiting instead would not have killed you: the command did."),
         (DIED[LossCause.PLACE], "Waiting would have killed you too: being at this place did it, not the command."),
@@ -304,8 +304,8 @@ def facts(loss: Loss | None) -> str:
         ),
     ],
 )
-def test_question_names_the_cause_from_counterfactuals(loss, told):
-    assert facts(loss) == f"From counterfactuals, played from saved states after the turn: {told}"
+def test_question_names_the_cause_from_counterfactuals(loss, expected):
+    assert facts(loss) == f"From counterfactuals, played from saved states after the turn: {expected}"
 
 
 def test_question_names_no_cause_without_counterfactuals():

@@ -293,7 +293,7 @@ def test_search_finds_current_memories_of_any_location(manager):
     manager.add_memory(7, "Cellar", memory("Rusty keys", text="They fit nothing."))
     manager.invalidate_memory(7, "Rusty keys", "they do")
     found = manager.search("where are keys or ropes?", 5)
-    assert [(one.located.location_name, one.located.memory.title) for one in found] == [
+    assert [(located.located.location_name, located.located.memory.title) for located in found] == [
         ("Attic", "Rope"),
         ("Hall", "Brass key"),
     ]

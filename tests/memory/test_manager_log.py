@@ -22,7 +22,7 @@ def logged(tmp_path, caplog):
         manager = SimpleMemoryManager(logger, config, SimpleNamespace(episode_id=1, turn_count=9))
 
         def said():
-            found = [one.getMessage() for one in caplog.records if one.name == logger.name]
+            found = [record.getMessage() for record in caplog.records if record.name == logger.name]
             caplog.clear()
             return found
 
@@ -32,42 +32,42 @@ def logged(tmp_path, caplog):
 
 
 def test_added_memory_is_logged(logged):
-    manager, said = logged()
+    manager, log = logged()
     manager.add_memory(5, "Hall", RUG)
     manager.add_memory(5, "Hall", memory("Lamp", status="TENTATIVE"))
     manager.add_memory(5, "Hall", ROPE)
-    assert said() == [
+    assert log() == [
         "core memory added: 'Rug' at location 5 (Hall), which has 1 persistent and 0 ephemeral now",
         "permanent memory added: 'Lamp' (tentative) at location 5 (Hall), which has 2 persistent and 0 ephemeral now",
         "ephemeral memory added: 'Rope' at location 5 (Hall), which has 2 persistent and 1 ephemeral now",
     ]
     manager.add_memory(5, "Hall", memory("Rug", "core", turns="4"))
-    assert said() == []
+    assert log() == []
 
 
 def test_superseded_upgraded_and_invalidated_memories_are_logged(logged):
-    manager, said = logged()
+    manager, log = logged()
     manager.add_memory(5, "Hall", RUG)
     for title in ("Rope", "Knife"):
         manager.add_memory(5, "Hall", memory(title, "ephemeral"))
-    said()
+    log()
     manager.supersede_memory(5, "Hall", "Rug", memory("Rug moved"))
-    assert said()[-1] == (
+    assert log()[-1] == (
         "core memory superseded: 'Rug' by 'Rug moved' at location 5 (Hall), which has 2 persistent and 2 ephemeral now"
     )
     manager.supersede_memory(5, "Hall", "Rope", memory("Rope can be tied"))
-    assert said() == [
+    assert log() == [
         "permanent memory added: 'Rope can be tied' at location 5 (Hall), which has 3 persistent and 2 ephemeral now",
         "memory upgraded from ephemeral to permanent: 'Rope' by 'Rope can be tied' at location 5 (Hall), "
         "which has 3 persistent and 2 ephemeral now",
     ]
     manager.add_memory(5, "Hall", memory("Knife"))
-    assert said()[-1].startswith("memory upgraded from ephemeral to permanent: 'Knife' by 'Knife' at location 5")
+    assert log()[-1].startswith("memory upgraded from ephemeral to permanent: 'Knife' by 'Knife' at location 5")
     manager.add_memory(6, "Attic", memory("Gas", "ephemeral"))
-    said()
+    log()
     manager.invalidate_memory(5, "Rug moved", "It lies there again")
     manager.invalidate_memory(6, "Gas", "It has gone")
-    assert said() == [
+    assert log() == [
         "permanent memory invalidated: 'Rug moved' because 'It lies there again' at location 5 (Hall), "
         "which has 4 persistent and 2 ephemeral now",
         "ephemeral memory invalidated: 'Gas' because 'It has gone' at location 6 (Attic), "
@@ -76,20 +76,20 @@ def test_superseded_upgraded_and_invalidated_memories_are_logged(logged):
 
 
 def test_reset_logs_counts(logged):
-    manager, said = logged()
+    manager, log = logged()
     manager.add_memory(5, "Hall", RUG)
     manager.add_memory(5, "Hall", ROPE)
     manager.add_memory(6, "Attic", ROPE)
-    said()
+    log()
     manager.reset_episode()
-    assert said() == ["episode reset: 2 ephemeral memories cleared, 1 persistent memories stay"]
+    assert log() == ["episode reset: 2 ephemeral memories cleared, 1 persistent memories stay"]
 
 
 def test_refused_changes_are_not_logged(logged):
-    manager, said = logged()
+    manager, log = logged()
     assert not manager.invalidate_memory(5, "Nothing", "why not")
     assert not manager.supersede_memory(5, "Hall", "Nothing", RUG)
-    assert said() == ["nothing to invalidate", "nothing to supersede"]
+    assert log() == ["nothing to invalidate", "nothing to supersede"]
 
 
 def test_ephemeral_operations_are_logged_at_debug_level(logged, caplog):
@@ -97,7 +97,7 @@ def test_ephemeral_operations_are_logged_at_debug_level(logged, caplog):
     for _ in range(2):
         manager.add_memory(5, "Hall", memory("Rope", "ephemeral", turns="3"))
         manager.add_memory(5, "Hall", memory("Rope", "ephemeral", turns="4"))
-    details = [one for one in caplog.records if one.message == "ephemeral memory"]
+    details = [record for record in caplog.records if record.message == "ephemeral memory"]
     assert [(one.what, one.title, one.text) for one in details][:2] == [
         ("added", "Rope", "The text of Rope."),
         ("seen again", "Rope", "The text of Rope."),
@@ -105,8 +105,10 @@ def test_ephemeral_operations_are_logged_at_debug_level(logged, caplog):
     assert manager.save_session(manager.store.path.parent)
     assert manager.restore_session(manager.store.path.parent)
     manager.reset_episode()
-    said = [(one.message, one.count) for one in caplog.records if one.message.startswith("ephemeral memories")]
-    assert said == [
+    counts = [
+        (record.message, record.count) for record in caplog.records if record.message.startswith("ephemeral memories")
+    ]
+    assert counts == [
         ("ephemeral memories forgotten", 1),
         ("ephemeral memories restored", 1),
         ("ephemeral memories forgotten", 1),

@@ -48,7 +48,7 @@ def test_many_are_stored_like_one_after_another(given_items, path):
 
 
 @pytest.mark.parametrize(
-    ("bad", "said"),
+    ("bad", "message"),
     [
         ({"place": 5}, "Item 2: There is no text."),
         ({"place": 5, "text": ""}, "Item 2: The text is ''; it must not be blank."),
@@ -57,9 +57,9 @@ def test_many_are_stored_like_one_after_another(given_items, path):
         ("A lever.", "Item 2: 'A lever.' is not a mapping"),
     ],
 )
-def test_invalid_item_is_named_and_nothing_is_stored(home, bad, said):
+def test_invalid_item_is_named_and_nothing_is_stored(home, bad, message):
     with AgentMemory.open(home.address) as memory:
-        with pytest.raises((TypeError, ValueError), match=re.escape(said)):
+        with pytest.raises((TypeError, ValueError), match=re.escape(message)):
             memory.remember_many([{"place": 5, "text": "A lever."}, bad])
         assert memory.find() == []
         assert memory.remember_many([]) == []

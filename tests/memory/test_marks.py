@@ -40,7 +40,7 @@ def marked(open_, wanted, kept=None, **options):
 
 def on_file(manager):
     manager.all_memories()
-    return [(one.text, one.status, one.observation_count) for one in manager.memory_cache[5]]
+    return [(memory.text, memory.status, memory.observation_count) for memory in manager.memory_cache[5]]
 
 
 def test_pinned_memory_is_neither_superseded_nor_invalidated(open_):

@@ -40,7 +40,7 @@ def test_find_by_metadata_place_and_kind(memory):
         "page": memory.find(limit=1, offset=1),
         "none": memory.find(limit=0),
     }
-    ids = {name: [one.id for one in its] for name, its in found.items()}
+    ids = {name: [located.id for located in its] for name, its in found.items()}
     assert ids.pop("page") == [first]
     assert ids == {
         "user 7": [first],
@@ -53,14 +53,14 @@ def test_find_by_metadata_place_and_kind(memory):
     }
     assert len(memory.find(limit=sys.maxsize, offset=1)) == 2
     assert len(memory.search("pay", sys.maxsize)) == 3
-    assert [one.located.id for one in memory.search("pay", metadata={"user": 8})] == [second]
-    assert [one.located.id for one in memory.search("pay", metadata={"user": 7, "paid": True})] == [first]
+    assert [hit.located.id for hit in memory.search("pay", metadata={"user": 8})] == [second]
+    assert [hit.located.id for hit in memory.search("pay", metadata={"user": 7, "paid": True})] == [first]
 
 
 def test_filter_distinguishes_numbers_and_booleans(memory):
     values = [0, 1, 1.0, True]
     ids = [memory.remember(5, f"It is {value!r}.", metadata={"a": value}) for value in values]
-    assert [[one.id for one in memory.find(metadata={"a": value})] for value in values] == [[id] for id in ids]
+    assert [[located.id for located in memory.find(metadata={"a": value})] for value in values] == [[id] for id in ids]
 
 
 def test_update_replaces_metadata_and_superseding_keeps_it(memory):
@@ -90,9 +90,9 @@ def test_expired_memory_is_forgotten(home, memory, persistence):
     assert "shop" in memory.recall(5)
     memory.update(shop, expires_at=PAST)
     assert "shop" not in memory.recall(5)
-    assert [one.memory.text for one in memory.find()] == ["A lever."]
+    assert [located.memory.text for located in memory.find()] == ["A lever."]
     assert memory.search("shop") == []
-    assert [one.memory.text for one in home.open().find()] == ["A lever."]
+    assert [located.memory.text for located in home.open().find()] == ["A lever."]
 
 
 def test_edited_memory_does_not_expire(memory):

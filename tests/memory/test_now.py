@@ -28,13 +28,13 @@ def test_current_state_is_shown_and_not_stored(tmp_path):
         shut = memory("Box", "core", category="DANGER", text="A shut box.", claims=(BOX,))
         kept.add_memory(small_world.JETTY, "Jetty", here)
         kept.add_memory(small_world.PANTRY, "Pantry", shut)
-        told = []
+        shown = []
         for _ in commands[:-1]:
             run.process_turn()
-            told.append(
+            shown.append(
                 [kept.contradicting_state(small_world.JETTY, here), kept.contradicting_state(small_world.PANTRY, shut)]
             )
-        assert told == [
+        assert shown == [
             ["", ""],
             ["", ""],
             ["brass key carried", ""],
@@ -112,13 +112,13 @@ def test_bundled_story_shows_correct_states(tmp_path):
             text = kept.get_location_memory(now.location.num)
             for one in kept.memory_cache.get(now.location.num, ()):
                 for claim in one.claims:
-                    told = kept.contradicting_state(now.location.num, memory(claims=(claim,)))
-                    if not told:
+                    state = kept.contradicting_state(now.location.num, memory(claims=(claim,)))
+                    if not state:
                         continue
-                    name, word = told.rsplit(" ", 1)
+                    name, word = state.rsplit(" ", 1)
                     found.add(word)
-                    said = [line.partition("(now: ")[2] for line in text.splitlines()]
-                    assert any(name in line and word in line for line in said)
+                    notes = [line.partition("(now: ")[2] for line in text.splitlines()]
+                    assert any(name in line and word in line for line in notes)
                     if word == "carried":
                         assert claim.number in carried
                     elif word == "gone":

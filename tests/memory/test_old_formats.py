@@ -114,7 +114,9 @@ def test_changed_entry_is_written_in_the_current_format(form, tmp_path):
 
 def test_other_text_in_brackets_is_text():
     document = parse((HEAD + "**[NOTE] T** *(Ep1, T5, +0)*\n[Superseded, says the sign.]\n").encode())
-    assert [(one.status, one.text) for one in document.memories(5)] == [("ACTIVE", "[Superseded, says the sign.]")]
+    assert [(memory.status, memory.text) for memory in document.memories(5)] == [
+        ("ACTIVE", "[Superseded, says the sign.]")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_episode_is_resumed_in_any_spelling(path):
         manager.add_memory(5, "Hall", memory("Gate", episode=2, turns="7"))
         manager.add_memory(5, "Hall", memory("Rope", "ephemeral", episode=2, turns="7"))
         assert manager.save_session(path.parent)
-        assert [one.title for one in manager.as_of("2", 7)[5]] == ["Gate", "Rope"]
+        assert [memory.title for memory in manager.as_of("2", 7)[5]] == ["Gate", "Rope"]
         state.episode_id = "2"
         manager.reset_episode()
         assert manager.restore_session(path.parent)
@@ -118,16 +118,16 @@ def test_refinement_keeps_the_first_episode_and_can_be_undone(path):
         manager.add_memory(5, "Hall", memory("Gate", episode=1, turns="132", text=GATE))
         manager.add_memory(5, "Hall", memory("Gate", episode=2, turns="40", text=GATE))
         manager.add_memory(5, "Hall", memory("Gate", episode=3, turns="17", text=MORE))
-        assert [(one.text, one.status, *seen(one)) for one in kept(path)] == [
+        assert [(memory.text, memory.status, *seen(memory)) for memory in kept(path)] == [
             (GATE, "SUPERSEDED", 1, 2, "132→40", 2),
             (MORE, "ACTIVE", 1, 3, "132→17", 3),
         ]
         assert undo(manager.store, undoable(manager.store.journal)[0])
-        assert [(one.text, one.status, *seen(one)) for one in kept(path)] == [
+        assert [(memory.text, memory.status, *seen(memory)) for memory in kept(path)] == [
             (GATE, "ACTIVE", 1, 2, "132→40", 2),
             (MORE, "ACTIVE", None, 3, "17", 1),
         ]
-        assert [one.changes[0].kind for one in undoable(manager.store.journal)] == []
+        assert [merge.changes[0].kind for merge in undoable(manager.store.journal)] == []
 
 
 def test_undone_refinement_keeps_its_own_observations(path):
@@ -136,7 +136,7 @@ def test_undone_refinement_keeps_its_own_observations(path):
         manager.add_memory(5, "Hall", memory("Gate", episode=3, turns="17", text=MORE))
         manager.add_memory(5, "Hall", memory("Gate", episode=4, turns="5", text=MORE))
         assert undo(manager.store, undoable(manager.store.journal)[-1])
-    assert [seen(one) for one in kept(path)] == [(None, 1, "132", 1), (3, 4, "17→5", 2)]
+    assert [seen(memory) for memory in kept(path)] == [(None, 1, "132", 1), (3, 4, "17→5", 2)]
 
 
 @pytest.mark.parametrize("mark", ["pinned", "vetoed"])
@@ -159,14 +159,14 @@ def test_removed_refinement_can_be_undone(path):
         with manager.store.transaction() as draft:
             draft.remove(5, draft.lasting.memories(5)[1])
         assert undo(manager.store, undoable(manager.store.journal)[0])
-    assert [(one.text, one.status) for one in kept(path)] == [(GATE, "ACTIVE")]
+    assert [(memory.text, memory.status) for memory in kept(path)] == [(GATE, "ACTIVE")]
 
 
 def test_confirmed_memory_keeps_its_first_episode(path):
     with SimpleMemoryManager.open(path) as manager:
         manager.add_memory(5, "Hall", memory("Troll", episode=1, turns="9", status="TENTATIVE"))
         manager.add_memory(5, "Hall", memory("Troll", episode=2, turns="4"))
-    assert [(one.status, *seen(one)) for one in kept(path)] == [
+    assert [(memory.status, *seen(memory)) for memory in kept(path)] == [
         ("SUPERSEDED", None, 1, "9", 1),
         ("ACTIVE", 1, 2, "9→4", 2),
     ]
@@ -185,11 +185,11 @@ def test_consolidation_keeps_first_and_last_episodes(path, order):
             plain.add_memory(5, "Hall", both[at])
     with opened(path) as manager:
         assert len(manager.consolidate()) == 1
-        found = [(*seen(one), one.status) for one in kept(path)[1:]]
+        found = [(*seen(memory), memory.status) for memory in kept(path)[1:]]
         assert found[0] == (1, 2, "132→5", 2, "ACTIVE")
         assert found[1][-1] == "SUPERSEDED"
         assert undo(manager.store, undoable(manager.store.journal)[0])
-    assert [(*seen(one), one.status) for one in kept(path)[1:]] == [
+    assert [(*seen(memory), memory.status) for memory in kept(path)[1:]] == [
         (None, both[at].episode, both[at].turns, 1, "ACTIVE") for at in order
     ]
 

@@ -47,7 +47,7 @@ def test_answer_does_not_change_a_persons_decision(home, state, subject, place, 
     for number, change in enumerate(given, 13):
         state.turn_count = number
         learn(manager, number)
-        kept = [decided(one) for one in manager.store.lasting.document.memories(subject)]
+        kept = [decided(memory) for memory in manager.store.lasting.document.memories(subject)]
         assert before in kept, change
     manager.close()
 

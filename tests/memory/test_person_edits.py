@@ -19,7 +19,7 @@ def lever(text=GATE, **fields):
 
 def on_file(manager):
     manager.all_memories()
-    return [(one.text, one.status) for one in manager.memory_cache[5]]
+    return [(memory.text, memory.status) for memory in manager.memory_cache[5]]
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_model_replaces_other_memories_that_it_names(path):
         manager.add_memory(5, "Hall", memory("A note"))
         manager.edit_memory(5, "A note", Edit(pinned=True))
         learn(manager, (21,))
-        assert {one.title: one.status for one in manager.memory_cache[5]} == {
+        assert {memory.title: memory.status for memory in manager.memory_cache[5]} == {
             "A note": "ACTIVE",
             "Bell": "SUPERSEDED",
             "Chain": "ACTIVE",
@@ -167,5 +167,5 @@ def test_failures_do_not_invalidate_an_edited_memory(open_):
         manager.get_location_memory(5)
         manager.record_action_outcome(5, "Hall", "pull lever", "Nothing.", {"nothing_changed": True, "turn": turn})
     manager.save_session(manager.store.path.with_suffix(".session"))
-    [kept] = [one for one in manager.memory_cache[5] if one.action]
+    [kept] = [memory for memory in manager.memory_cache[5] if memory.action]
     assert (kept.tried, kept.worked, kept.status) == (3, 0, "ACTIVE")

@@ -38,7 +38,7 @@ def test_memory_is_added_to_the_first_section_of_its_place(home, tmp_path):
         assert manager.import_memories(source) == 2
         assert manager.get_location_memory(5)
         assert manager.add_memory(5, "Hall", memory("Sword"))
-        assert [one.title for one in manager.memories_at(5)] == ["Lamp", "Sword", "Rope"]
+        assert [memory.title for memory in manager.memories_at(5)] == ["Lamp", "Sword", "Rope"]
         assert manager.invalidate_memory(5, "Rope", "It was cut.")
         cached = manager.memory_cache
     with home.open() as again:
@@ -155,7 +155,7 @@ def test_file_lists_numbers_before_quoted_texts(tmp_path):
     ]
     again = SimpleMemoryManager.open(tmp_path / "Memories.md")
     paths = [("acme", 7, "c]"), ("acme", 70), ("acme", "7")]
-    assert [one.location_id for one in again.all_memories()] == [5, 12, "5", "a\u202eb", CART, *paths]
+    assert [located.location_id for located in again.all_memories()] == [5, 12, "5", "a\u202eb", CART, *paths]
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_unknown_place_is_empty(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("key", "error", "said"),
+    ("key", "error", "message"),
     [
         (True, TypeError, "The place is True, of the type bool"),
         (5.0, TypeError, "The place is 5.0, of the type float"),
@@ -194,7 +194,7 @@ def test_unknown_place_is_empty(tmp_path):
         (10**18, ValueError, "at most 18 digits"),
     ],
 )
-def test_invalid_place_is_refused_by_every_method(tmp_path, key, error, said):
+def test_invalid_place_is_refused_by_every_method(tmp_path, key, error, message):
     manager = SimpleMemoryManager.open(tmp_path / "Memories.md")
     doors = [
         lambda: manager.add_memory(key, "X", memory()),
@@ -206,7 +206,7 @@ def test_invalid_place_is_refused_by_every_method(tmp_path, key, error, said):
         lambda: manager.get_visits(key),
     ]
     for door in doors:
-        with pytest.raises(error, match=said):
+        with pytest.raises(error, match=message):
             door()
     assert not (tmp_path / "Memories.md").exists()
     assert manager.all_memories() == []
@@ -220,7 +220,7 @@ def test_second_name_of_a_place_is_logged_once(tmp_path, caplog):
     assert [record.getMessage() for record in caplog.records] == [
         "location \"https://shop/cart\" has the name 'Cart'; the other name 'Basket' is ignored"
     ]
-    assert {one.location_name for one in manager.all_memories()} == {"Cart"}
+    assert {located.location_name for located in manager.all_memories()} == {"Cart"}
 
 
 def test_other_files_distinguish_texts_and_numbers(tmp_path):
@@ -235,7 +235,7 @@ def test_other_files_distinguish_texts_and_numbers(tmp_path):
         manager.record_action_outcome(place, f"Name of {place!r}", "wait", "Time passes.", {"turn": 4})
     assert set(manager.store.journal.lasting()) == {5, "5", path_place}
     assert set(manager.as_of(2, 4)) == {5, "5", path_place}
-    assert [one.location_id for one in manager.explain("Lasting of '5'")] == ["5"]
+    assert [explanation.location_id for explanation in manager.explain("Lasting of '5'")] == ["5"]
 
     saved = json.loads(json.dumps(manager.snapshot()))
     resumed = SimpleMemoryManager.open(path, game_state=state)
@@ -246,7 +246,14 @@ def test_other_files_distinguish_texts_and_numbers(tmp_path):
         assert resumed.is_first_visit(place) == manager.is_first_visit(place)
 
     (tmp_path / "all.json").write_text(json_lines(manager.all_memories()))
-    assert [one.location_id for one in read_memories(tmp_path / "all.json")] == [5, 5, "5", "5", path_place, path_place]
+    assert [memory.location_id for memory in read_memories(tmp_path / "all.json")] == [
+        5,
+        5,
+        "5",
+        "5",
+        path_place,
+        path_place,
+    ]
 
 
 def test_returned_path_is_accepted():

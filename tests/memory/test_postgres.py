@@ -39,7 +39,7 @@ def end_connections(home):
 
 
 def titles(manager):
-    return [one.memory.title for one in manager.all_memories()]
+    return [located.memory.title for located in manager.all_memories()]
 
 
 def test_lost_connection_is_replaced(postgres):
@@ -194,5 +194,5 @@ def test_forgotten_text_is_removed_from_tables_and_files(postgres, tmp_path):
         "SELECT convert_to(word, 'UTF8') FROM zorkgpt_word_counts",
         "SELECT convert_to(record, 'UTF8') FROM zorkgpt_journal",
     )
-    assert not [said for query in tables for (said,) in rows(postgres, query) if b"hunter2" in said]
+    assert not [row for query in tables for (row,) in rows(postgres, query) if b"hunter2" in row]
     assert not [file for file in tmp_path.rglob("*") if file.is_file() and b"hunter2" in file.read_bytes()]

@@ -57,7 +57,7 @@ def start(script: str, *arguments: object) -> subprocess.Popen:
 
 
 def titles_in(path: Path) -> list[str]:
-    return [one.title for _, one in parse(path.read_bytes()).find(EVERY)]
+    return [memory.title for _, memory in parse(path.read_bytes()).find(EVERY)]
 
 
 @pytest.fixture
@@ -70,14 +70,14 @@ def path(tmp_path):
 def test_eight_processes_lose_nothing(home, each):
     watching = home.open()
     children = [start(ADDING, home.address, f"Process {number}", each) for number in range(PROCESSES)]
-    said = [child.communicate(timeout=280)[0] for child in children]
-    assert all(text.count("True") == each for text in said)
+    outputs = [child.communicate(timeout=280)[0] for child in children]
+    assert all(text.count("True") == each for text in outputs)
     wanted = Counter(f"Process {child} {number}" for child in range(PROCESSES) for number in range(each))
-    assert Counter(one.memory.title for one in watching.all_memories()) == wanted
+    assert Counter(located.memory.title for located in watching.all_memories()) == wanted
     assert watching.get_persistent_count() == PROCESSES * each
     records = list(watching.store.journal.records())
-    assert Counter(one.change.after.title for one in records if one.change.kind == "added") == wanted
-    assert {one.source for one in records} <= {"agent", "baseline"}
+    assert Counter(record.change.after.title for record in records if record.change.kind == "added") == wanted
+    assert {record.source for record in records} <= {"agent", "baseline"}
 
 
 def test_lock_of_a_hanging_process_is_an_error(path, caplog):

@@ -33,26 +33,26 @@ def test_explanation_contains_origin_changes_and_trials(path):
     play.turn(6, "pull lever", **FAILS)
     play.turn(9, "pull rope", **WORKS)
     play.manager.reset_episode()
-    [told] = play.manager.explain("lever")
-    assert (told.location_id, told.location_name, told.title) == (5, "Hall", "Lever")
-    assert told.made.turn_stamp == TurnStamp(2, 3, "pull lever", "Click.")
-    kinds = [record.change.kind for record in told.records]
+    [explanation] = play.manager.explain("lever")
+    assert (explanation.location_id, explanation.location_name, explanation.title) == (5, "Hall", "Lever")
+    assert explanation.made.turn_stamp == TurnStamp(2, 3, "pull lever", "Click.")
+    kinds = [record.change.kind for record in explanation.records]
     assert kinds == ["added", "seen again", "credited", "superseded"]
-    assert told.records[-1].turn_stamp == TurnStamp(2, 9, "pull rope", "Click.")
-    assert told.memory.superseded_by == "Rope"
-    assert [(one.turn, one.action, one.worked) for one in told.trials] == [(4, "pull lever", True)]
-    assert told.shown == ()
+    assert explanation.records[-1].turn_stamp == TurnStamp(2, 9, "pull rope", "Click.")
+    assert explanation.memory.superseded_by == "Rope"
+    assert [(trial.turn, trial.action, trial.worked) for trial in explanation.trials] == [(4, "pull lever", True)]
+    assert explanation.shown == ()
 
 
 def test_title_at_several_places_is_explained_per_place(path):
     with SimpleMemoryManager.open(path) as manager:
         for place in (7, 5):
             manager.add_memory(place, f"Room {place}", memory("Sword"))
-        assert [(told.location_id, told.location_name) for told in manager.explain("SWORD")] == [
+        assert [(explanation.location_id, explanation.location_name) for explanation in manager.explain("SWORD")] == [
             (5, "Room 5"),
             (7, "Room 7"),
         ]
-        assert [told.location_id for told in manager.explain("Sword", 7)] == [7]
+        assert [explanation.location_id for explanation in manager.explain("Sword", 7)] == [7]
         assert manager.explain("Axe") == manager.explain("Sword", 6) == []
 
 
@@ -61,8 +61,8 @@ def test_memory_without_a_journal_is_explained(path):
         manager.add_memory(5, "Hall", memory("Sword"))
     journal_file(path).unlink()
     with SimpleMemoryManager.open(path) as manager:
-        [told] = manager.explain("Sword")
-    assert (told.made, told.records, told.memory.title) == (None, (), "Sword")
+        [explanation] = manager.explain("Sword")
+    assert (explanation.made, explanation.records, explanation.memory.title) == (None, (), "Sword")
 
 
 def test_deleted_memory_is_explained(path):
@@ -70,8 +70,8 @@ def test_deleted_memory_is_explained(path):
         manager.add_memory(5, "Hall", memory("Sword"))
     path.write_text(path.read_text().replace("**[NOTE - PERMANENT] Sword** *(Ep1, T3, +0)*\nThe text of Sword.\n", ""))
     with SimpleMemoryManager.open(path) as manager:
-        [told] = manager.explain("Sword")
-    assert (told.memory, [record.change.kind for record in told.records]) == (None, ["added", "removed"])
+        [explanation] = manager.explain("Sword")
+    assert (explanation.memory, [record.change.kind for record in explanation.records]) == (None, ["added", "removed"])
 
 
 def test_long_texts_are_shortened(path):
@@ -80,11 +80,11 @@ def test_long_texts_are_shortened(path):
     play.state.turn_count = 3
     context = {"score_delta": 5, "turn": 3}
     play.manager.record_action_outcome(5, "Hall", "pull " * 100, "A long\nstory. " * 10_000, context)
-    [told] = play.manager.explain("Lever")
-    assert len(told.made.turn_stamp.response) == 400
-    assert told.made.turn_stamp.response.startswith("A long story. A long")
-    assert told.made.turn_stamp.response.endswith("…")
-    assert len(told.made.turn_stamp.action) == 120
+    [explanation] = play.manager.explain("Lever")
+    assert len(explanation.made.turn_stamp.response) == 400
+    assert explanation.made.turn_stamp.response.startswith("A long story. A long")
+    assert explanation.made.turn_stamp.response.endswith("…")
+    assert len(explanation.made.turn_stamp.action) == 120
 
 
 @pytest.mark.slow
@@ -95,9 +95,9 @@ def test_explanation_of_a_real_run_lists_when_it_was_shown(tmp_path):
         turns = turns_of(tmp_path, 1) + turns_of(tmp_path, 2)
         located = [each for each in run.simple_memory.all_memories() if is_place(each.location_id)]
         kept = {(each.memory.title, each.location_id) for each in located}
-        told = [one for title, place in kept for one in run.simple_memory.explain(title, place)]
-    assert any(each.shown for each in told)
-    for each in told:
+        explanations = [explanation for title, place in kept for explanation in run.simple_memory.explain(title, place)]
+    assert any(each.shown for each in explanations)
+    for each in explanations:
         here = [turn for turn in turns if turn.before.location_id == each.location_id]
         with_it = [turn for turn in here if f"] {each.title}: " in turn.memory_shown]
         by_episode = [[turn.turn for turn in with_it if turn.episode == episode] for episode in (1, 2)]

@@ -81,7 +81,7 @@ def test_every_store_is_restored(home, empty, places):
     assert marked.put_back()
     assert marked.contents() == marked.before
     assert marked.put_back()
-    assert [one.memory.title for one in marked.memory.all_memories()] == ([] if empty else ["Before"])
+    assert [located.memory.title for located in marked.memory.all_memories()] == ([] if empty else ["Before"])
     assert marked.memory.add_memory(5, "Hall", memory("After"))
 
 
@@ -126,7 +126,7 @@ def test_only_changes_after_the_last_point_are_undone(tmp_path):
     marked.restorer.begin(marked.folder, 4)
     marked.memory.add_memory(5, "Hall", memory("After"))
     assert marked.put_back()
-    titles = [one.title for one in SimpleMemoryManager.open(tmp_path).memory_cache[5]]
+    titles = [memory.title for memory in SimpleMemoryManager.open(tmp_path).memory_cache[5]]
     assert titles == ["Before", "Between"]
 
 
@@ -154,7 +154,7 @@ def test_changes_by_others_before_our_first_change_stay(tmp_path):
     marked.memory.add_memory(5, "Hall", memory("Ours"))
     assert marked.put_back()
     reopened = SimpleMemoryManager.open(tmp_path)
-    assert [one.title for one in reopened.memory_cache[5]] == ["Before", "Theirs"]
+    assert [memory.title for memory in reopened.memory_cache[5]] == ["Before", "Theirs"]
     assert [record.change.after.title for record in reopened.store.journal.records()][-1] == "Theirs"
 
 
@@ -212,5 +212,5 @@ def test_failed_restore_is_completed_by_the_next_write(tmp_path):
             store.restorer.restore(marked.folder, marked.point)
     with SimpleMemoryManager(path=store) as again:
         assert again.add_memory(5, "Hall", memory("Later"))
-        assert [one.title for one in again.memory_cache[5]] == ["Before", "Later"]
+        assert [memory.title for memory in again.memory_cache[5]] == ["Before", "Later"]
         assert again.store.journal.lasting() == again.memory_cache

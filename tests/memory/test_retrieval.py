@@ -10,7 +10,7 @@ from zorkgpt.memory.retrieval import TENTATIVE_HEADING, Budget, estimated_tokens
 
 
 def titles(found):
-    return [one.title for one in found.memories]
+    return [memory.title for memory in found.memories]
 
 
 def test_order_is_dangers_then_frequent_then_new():
@@ -71,7 +71,9 @@ def test_pinned_memories_come_first_and_ignore_limits():
 def test_at_most_five_successes_and_failures_are_shown():
     persistent = [memory(f"{kind} {n}", category=kind) for kind in ("SUCCESS", "FAILURE", "NOTE") for n in range(7)]
     found = shown(persistent, [], budget=Budget(tokens=10_000))
-    counts = {kind: sum(one.category == kind for one in found.memories) for kind in ("SUCCESS", "FAILURE", "NOTE")}
+    counts = {
+        kind: sum(memory.category == kind for memory in found.memories) for kind in ("SUCCESS", "FAILURE", "NOTE")
+    }
     assert counts == {"SUCCESS": 5, "FAILURE": 5, "NOTE": 7}
     assert found.text.endswith("\n(4 more memories not shown)")
     fewer = shown(persistent, [], budget=Budget(tokens=10_000, successes=1, failures=0))
@@ -107,8 +109,8 @@ def test_budget_is_never_exceeded(persistent, tokens):
     found = shown(persistent, [], budget=budget)
     assert estimated_tokens(found.text) <= tokens
     assert found == shown(list(persistent), [], budget=budget)
-    assert all(one.status != "SUPERSEDED" and not one.vetoed for one in found.memories)
-    assert all(line(one) in found.text for one in found.memories)
+    assert all(memory.status != "SUPERSEDED" and not memory.vetoed for memory in found.memories)
+    assert all(line(memory) in found.text for memory in found.memories)
 
 
 def test_tentative_memories_have_a_heading():

@@ -217,9 +217,9 @@ class ScopeMachine(RuleBasedStateMachine):
         path = self.folder / "copy.md"
         memory = self.tenants[name]
         self.call(name, "export_memories", path)
-        said = path.read_text()
-        assert not [word for word in {*SCOPES} - SEEN[name] if word in said]
-        assert "acme" not in said
+        text = path.read_text()
+        assert not [word for word in {*SCOPES} - SEEN[name] if word in text]
+        assert "acme" not in text
         before = everything(self.tenants[name])
         assert self.call(name, "import_memories", path) in (0, None)
         assert everything(memory) == before
@@ -397,10 +397,10 @@ def test_expired_memory_outside_the_scope_stays(tmp_path):
     path = tmp_path / "Memories.md"
     with AgentMemory.open(path) as memory:
         memory.remember("cart", "It has expired.", expires_at="2020-01-01T00:00:00Z")
-        said = path.read_bytes()
+        backup = path.read_bytes()
     with AgentMemory.open(path, scope=ACME) as memory:
         assert memory.refresh() == 0
-    assert path.read_bytes() == said
+    assert path.read_bytes() == backup
 
 
 def test_forgetting_in_a_scope_keeps_the_backup_of_others(tmp_path):

@@ -93,7 +93,7 @@ def test_each_filter_finds_only_its_value(home, field, values):
     with home.open() as manager:
         for value in values:
             manager.add_memory(5, "Hall", memory(f"With {value}", **{field: value}))
-        found = [[one.memory.title for one in manager.find(5, **{field: value})] for value in values]
+        found = [[located.memory.title for located in manager.find(5, **{field: value})] for value in values]
     assert found == [[f"With {value}"] for value in values]
 
 
@@ -149,7 +149,7 @@ def test_filters_find_current_memories_by_default(home):
         manager.invalidate_memory(5, "Rope", "It was cut.")
         for status, title in ((None, "Lamp"), ("SUPERSEDED", "Rope")):
             found = manager.find(kind="rule", category="FAILURE", persistence="permanent", status=status)
-            assert [one.memory.title for one in found] == [title]
+            assert [hit.memory.title for hit in found] == [title]
 
 
 def test_result_names_its_method(path):
@@ -157,11 +157,11 @@ def test_result_names_its_method(path):
         manager.add_memory(5, "Hall", memory("A", text="The brass key opens the stone door."))
         manager.add_memory(6, "Attic", memory("B", text="A rope lies beside the table."))
         manager.add_memory(7, "Key room", memory("C", text="Nothing is here at all."))
-        found = {one.located.memory.title: one.method for one in manager.search("the brass key opens the stone door")}
+        found = {hit.located.memory.title: hit.method for hit in manager.search("the brass key opens the stone door")}
     assert found["A"] == Method.BOTH
     assert found["C"] == Method.WORDS
     with SimpleMemoryManager.open(path) as manager:
-        assert [one.method for one in manager.search("brass key")] == ["words", "words"]
+        assert [hit.method for hit in manager.search("brass key")] == ["words", "words"]
 
 
 @pytest.mark.parametrize("data", [None, b"", b"no database at all" * 1000], ids=["missing", "empty", "another file"])
@@ -215,7 +215,7 @@ def test_rare_words_rank_first(tmp_path, name, count):
             add_missing(
                 draft, [LocatedMemory(1, "Room", memory("Rare", category="DISCOVERY", text="A common zebra.")), *many]
             )
-        assert next(one.located.memory.title for one in manager.search("common zebra", 3)) == "Rare"
+        assert next(hit.located.memory.title for hit in manager.search("common zebra", 3)) == "Rare"
         assert len(manager.search("common", 5)) == 5
         assert titles(manager, "zebra") == ["Rare"]
         assert titles(manager, "common", category="discovery") == ["Rare"]
@@ -259,14 +259,14 @@ def test_forked_process_can_search(manager):
 )
 def test_search_matches_a_full_scan(given_memories, query):
     with tempfile.TemporaryDirectory() as folder, SimpleMemoryManager.open(Path(folder) / "Memories.md") as manager:
-        for place, one in given_memories:
+        for place, memory in given_memories:
             with manager.store.transaction() as draft:
-                add_missing(draft, [LocatedMemory(place, "Room", one)])
+                add_missing(draft, [LocatedMemory(place, "Room", memory)])
             manager.search(query)
-        everything = [one for one in manager.all_memories() if is_current(one.memory)]
+        everything = [located for located in manager.all_memories() if is_current(located.memory)]
         _, counts = manager.store.matching(words(query), [], 0)
-        expected = {(one.located.location_id, one.located.id) for one in best_matches(query, everything, 100, counts)}
-        assert {(one.located.location_id, one.located.id) for one in manager.search(query, 100)} == expected
+        expected = {(hit.located.location_id, hit.located.id) for hit in best_matches(query, everything, 100, counts)}
+        assert {(hit.located.location_id, hit.located.id) for hit in manager.search(query, 100)} == expected
 
 
 @settings(max_examples=15)
@@ -284,8 +284,8 @@ def test_vectors_follow_the_file(steps):
                 else:
                     path.write_text(path.read_text().replace("opens a gate", "shuts a gate", 1))
                 with SimpleMemoryManager.open(path, embeddings=HashingEmbeddings()) as fresh:
-                    wanted = [(one.located.memory.text, one.method) for one in fresh.search("lever shuts a gate", 50)]
-                found = [(one.located.memory.text, one.method) for one in manager.search("lever shuts a gate", 50)]
+                    wanted = [(hit.located.memory.text, hit.method) for hit in fresh.search("lever shuts a gate", 50)]
+                found = [(hit.located.memory.text, hit.method) for hit in manager.search("lever shuts a gate", 50)]
                 assert sorted(found) == sorted(wanted)
 
 
@@ -294,13 +294,13 @@ def test_many_vectors_are_computed_in_the_background(path):
     with SimpleMemoryManager.open(path, embeddings=HashingEmbeddings()) as manager:
         with manager.store.transaction() as draft:
             add_missing(draft, [LocatedMemory(n, "Room", memory(f"Number {n}")) for n in range(1200)])
-        assert {one.method for one in manager.search("number 77")} == {Method.WORDS}
+        assert {hit.method for hit in manager.search("number 77")} == {Method.WORDS}
         deadline = time.monotonic() + 60
         while (found := manager.search("number 77"))[0].method != Method.BOTH and time.monotonic() < deadline:
             time.sleep(0.05)
         assert (found[0].located.memory.title, found[0].method) == ("Number 77", Method.BOTH)
         manager.add_memory(5, "Room", memory("Zebra", text="A zebra stands here."))
-        assert [(one.located.memory.title, one.method) for one in manager.search("a zebra stands here", 1)] == [
+        assert [(hit.located.memory.title, hit.method) for hit in manager.search("a zebra stands here", 1)] == [
             ("Zebra", Method.BOTH)
         ]
 
@@ -310,10 +310,10 @@ def test_place_filter_can_be_text(path):
         for number in range(20):
             manager.add_memory(f"https://shop/{number}", "Shop", memory(f"Item {number}"))
             manager.add_memory(number, "Room", memory(f"Item {number}"))
-        assert [one.located.location_id for one in manager.search("item 7", place="https://shop/7")] == [
+        assert [hit.located.location_id for hit in manager.search("item 7", place="https://shop/7")] == [
             "https://shop/7"
         ]
-        assert {one.located.location_id for one in manager.search("item 7", 2)} == {7, "https://shop/7"}
+        assert {hit.located.location_id for hit in manager.search("item 7", 2)} == {7, "https://shop/7"}
         assert list(SimpleMemoryManager.open(path).memory_cache) == [
             *range(20),
             *sorted(f"https://shop/{n}" for n in range(20)),
@@ -327,9 +327,9 @@ def test_place_filter_can_be_text(path):
     st.booleans(),
     st.floats(0, 1),
 )
-def test_scores_are_sorted_and_cut_by_threshold(said, query, by_meaning, threshold):
+def test_scores_are_sorted_and_cut_by_threshold(texts, query, by_meaning, threshold):
     with AgentMemory.open(":memory:", embeddings=HashingEmbeddings() if by_meaning else None) as memory:
-        memory.remember_many({"place": number, "text": text} for number, text in enumerate(said))
+        memory.remember_many({"place": number, "text": text} for number, text in enumerate(texts))
         found = memory.search(query, 10)
         scores = [each.score for each in found]
         assert scores == sorted(scores, reverse=True)

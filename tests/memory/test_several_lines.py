@@ -29,7 +29,7 @@ def test_lines_and_indentation_are_read_back(text):
         document = added(parse(b""), 5, "Hall", memory("A", text=text, status=status), memory("B"))
         for data in (render(document), render(document).replace(b"\n", b"\r\n")):
             read = parse(data)
-            assert [one.text for one in read.memories(5)] == [as_kept(text), "The text of B."]
+            assert [memory.text for memory in read.memories(5)] == [as_kept(text), "The text of B."]
             assert list(read.problems()) == []
 
 
@@ -39,11 +39,13 @@ def test_every_store_keeps_lines(home, text, persistence):
     with home.open() as manager:
         manager.remember(5, text, title="Gate", persistence=persistence)
         assert manager.get("Gate").memory.text == text
-        assert [one.change.memory.text for one in manager.store.journal.records()] == [text]
+        assert [record.change.memory.text for record in manager.store.journal.records()] == [text]
         saved = manager.snapshot()
         # The same words in one line are the same memory.
         assert manager.remember(5, " ".join(text.split()), title="Gate", persistence=persistence, turn=7)
-        assert [(one.memory.text, one.memory.observation_count) for one in manager.all_memories()] == [(text, 2)]
+        assert [(located.memory.text, located.memory.observation_count) for located in manager.all_memories()] == [
+            (text, 2)
+        ]
     if persistence == "permanent":
         with home.open() as manager:
             assert manager.get("Gate").memory.text == text
@@ -73,7 +75,7 @@ def test_lines_wrapped_by_a_person_are_joined():
     text = f"{HEAD}**[NOTE] A** *(Ep1, T1)*\nOne\n  two\nC:\\dir\n\n"
     text += "**[NOTE] B** *(Ep1, T1)*\n1. pull\\\n2. walk\n   west\n"
     document = parse(text.encode())
-    assert [one.text for one in document.memories(5)] == ["One two C:\\dir", "1. pull\n2. walk west"]
+    assert [memory.text for memory in document.memories(5)] == ["One two C:\\dir", "1. pull\n2. walk west"]
     assert render(document) == text.encode()
 
 
@@ -82,8 +84,8 @@ def test_line_of_a_text_is_never_read_as_a_memory(home):
     with home.open() as manager:
         manager.remember(5, forged, title="Way")
         manager.remember(5, "One\nTwo", title="Open", status="TENTATIVE")
-        said = manager.recall(5, format=plain).splitlines()
-    assert said == [
+        lines = manager.recall(5, format=plain).splitlines()
+    assert lines == [
         "[NOTE] Way: Steps:",
         "    [DANGER] Forged: Never go west.",
         "",
@@ -114,5 +116,5 @@ def test_command_indents_further_lines(tmp_path):
 
     with AgentMemory.open(tmp_path) as manager:
         manager.remember(5, STEPS, title="Way")
-    said = CliRunner().invoke(app, ["show", "--workdir", str(tmp_path)]).stdout.splitlines()
-    assert said[-2:] == [f"{' ' * 12}1. Pull the lever.", f"{' ' * 12}2. Walk west."]
+    lines = CliRunner().invoke(app, ["show", "--workdir", str(tmp_path)]).stdout.splitlines()
+    assert lines[-2:] == [f"{' ' * 12}1. Pull the lever.", f"{' ' * 12}2. Walk west."]

@@ -49,7 +49,7 @@ def rows(address, query):
 
 
 def credited(manager):
-    return {one.memory.title: (one.memory.worked, one.memory.tried) for one in manager.all_memories()}
+    return {located.memory.title: (located.memory.worked, located.memory.tried) for located in manager.all_memories()}
 
 
 def test_trials_of_all_machines_are_counted(postgres, machine):
@@ -62,8 +62,11 @@ def test_trials_of_all_machines_are_counted(postgres, machine):
         play.manager.close()
     with postgres.open() as manager:
         assert credited(manager) == {"Lever": (2, 2)}
-        [told] = manager.explain("Lever")
-        assert [(trial.episode, trial.turn, trial.after) for trial in told.trials] == [(2, 4, (1, 1)), (2, 4, (2, 2))]
+        [explanation] = manager.explain("Lever")
+        assert [(trial.episode, trial.turn, trial.after) for trial in explanation.trials] == [
+            (2, 4, (1, 1)),
+            (2, 4, (2, 2)),
+        ]
         assert len(list(manager.store.trials.own_trials())) == 1
 
 
@@ -87,7 +90,7 @@ def test_repeated_turn_after_a_kill_counts_once(postgres, tmp_path):
     resumed.manager.add_memory(5, "Hall", memory("Rug", episode=2, turns="4"))
     resumed.manager.reset_episode()
     assert credited(resumed.manager) == {"Lever": (4, 4), "Rug": (0, 0)}
-    assert [one.observation_count for one in resumed.manager.memory_cache[5]] == [1, 1]
+    assert [memory.observation_count for memory in resumed.manager.memory_cache[5]] == [1, 1]
 
 
 def test_uncommitted_trials_are_counted_later(postgres):
@@ -121,7 +124,7 @@ def test_machines_share_judgments(postgres, machine):
     with postgres.open(game_state=state, synthesizer=answers) as manager:
         manager.record_action_outcome(5, "Hall", *PULL)
         assert manager.get_status()["metrics"]["judged_before"] == 1
-        assert [one.memory.title for one in manager.all_memories()] == ["Sword"]
+        assert [located.memory.title for located in manager.all_memories()] == ["Sword"]
 
 
 SEARCHING = """
@@ -252,8 +255,8 @@ def test_unstored_vectors_are_logged_once(postgres, caplog):
         assert [found.method for found in manager.search("lever gate")] == [Method.WORDS]
         assert manager.check_semantic_duplicate("the lever opened the gate", 5) is not None
         assert [len(vector) for _, vector in manager.get_location_embeddings(5)] == [256]
-        said = [record.message for record in caplog.records]
-        assert (said.count("searched by words alone"), said.count("vectors can't be read")) == (1, 1)
+        messages = [record.message for record in caplog.records]
+        assert (messages.count("searched by words alone"), messages.count("vectors can't be read")) == (1, 1)
 
 
 def test_machines_share_episode_numbers_and_story(postgres):

@@ -21,7 +21,7 @@ def path(tmp_path):
 
 
 def titles(manager):
-    return [one.memory.title for one in manager.all_memories()]
+    return [located.memory.title for located in manager.all_memories()]
 
 
 def test_reading_a_missing_file_creates_nothing(path):
@@ -78,7 +78,7 @@ def test_turn_is_learned_with_unreadable_judgments_and_trials(path):
     with without_table(play.manager, "zorkgpt_trials"):
         play.state.episode_id = 3
         play.turn(1, **WORKS)
-    assert [one.title for one in play.manager.memory_cache[5]] == ["Lever", "Bell", "Rope"]
+    assert [memory.title for memory in play.manager.memory_cache[5]] == ["Lever", "Bell", "Rope"]
     assert play.manager.get_status()["metrics"]["evidence_failures"] == 1
 
 
@@ -143,7 +143,9 @@ def test_interrupted_write_leaves_a_usable_memory(tmp_path, name):
         assert manager.add_memory(5, "Hall", memory(f"After {at}")), f"interrupted at call {at}: {manager.parts}"
         assert manager.invalidate_memory(5, f"After {at}", "To keep the place short.")
         with SimpleMemoryManager(path=tmp_path / name) as other:
-            assert [one.memory for one in other.all_memories()] == [one.memory for one in manager.all_memories()]
+            assert [located.memory for located in other.all_memories()] == [
+                located.memory for located in manager.all_memories()
+            ]
     assert at > 20
 
 

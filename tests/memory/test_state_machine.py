@@ -129,8 +129,8 @@ class MemoryMachine(RuleBasedStateMachine):
             current = self.current(place)
             text = self.manager.get_location_memory(place)
             all_shown = "not shown)" not in text
-            told = {kept.title for kept in current if f"{kept.title}:" in text}
-            assert not all_shown or told == {kept.title for kept in current}
+            shown = {kept.title for kept in current if f"{kept.title}:" in text}
+            assert not all_shown or shown == {kept.title for kept in current}
             assert not any(
                 f"{kept.title}:" in text
                 for kept in (*self.lasting.get(place, ()), *self.passing.get(place, ()))
@@ -147,12 +147,14 @@ class MemoryMachine(RuleBasedStateMachine):
                 # Adds edits in the file to the journal.
                 pass
             assert _sorted(store.journal.lasting()) == _sorted(self.lasting)
-            own = replayed(one for one in store.journal.records() if one.episode == self.state.episode_id)
+            own = replayed(record for record in store.journal.records() if record.episode == self.state.episode_id)
             assert _sorted(own) == _sorted(self.passing)
 
 
 def _sorted(memories):
-    return {place: sorted((replace(one, id="") for one in kept), key=str) for place, kept in memories.items() if kept}
+    return {
+        place: sorted((replace(memory, id="") for memory in kept), key=str) for place, kept in memories.items() if kept
+    }
 
 
 class FileMachine(MemoryMachine):

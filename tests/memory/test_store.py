@@ -409,9 +409,9 @@ def test_ten_threads_on_one_manager_lose_nothing(path):
         thread.start()
     for thread in threads:
         thread.join()
-    found = [one.memory.title for one in SimpleMemoryManager.open(path).all_memories()]
+    found = [located.memory.title for located in SimpleMemoryManager.open(path).all_memories()]
     assert sorted(found) == sorted(wanted)
-    assert sorted(one.memory.title for one in manager.all_memories()) == sorted(wanted)
+    assert sorted(located.memory.title for located in manager.all_memories()) == sorted(wanted)
 
 
 def test_two_managers_of_one_process_lose_nothing(path):

@@ -43,7 +43,7 @@ def test_subject_is_displayed_with_its_name():
 
 
 @pytest.mark.parametrize(
-    ("key", "error", "said"),
+    ("key", "error", "message"),
     [
         (Thing("181"), TypeError, "The number of the thing is '181'; it must be an integer"),
         (Thing(True), TypeError, "The number of the thing is True"),
@@ -52,8 +52,8 @@ def test_subject_is_displayed_with_its_name():
         (None, TypeError, "The place is None"),
     ],
 )
-def test_invalid_subject_is_named(key, error, said):
-    with pytest.raises(error, match=said):
+def test_invalid_subject_is_named(key, error, message):
+    with pytest.raises(error, match=message):
         checked_place(key)
 
 
@@ -123,27 +123,27 @@ def test_every_method_accepts_a_subject(home, key):
         assert (manager.memory_cache, manager.ephemeral_cache) == ({}, {})
         assert (manager.get_persistent_count(key), manager.get_ephemeral_count(key)) == (2, 1)
         assert (manager.get_persistent_count(), manager.get_ephemeral_count()) == (2, 1)
-        assert {one.located.location_id for one in manager.search("lever gate bell")} == {key}
-        assert [one.located.id for one in manager.search("lever", place=key)] == [known]
+        assert {hit.located.location_id for hit in manager.search("lever gate bell")} == {key}
+        assert [hit.located.id for hit in manager.search("lever", place=key)] == [known]
         assert manager.search("lever", place=5) == []
         assert manager.get("Lever", key).location_id == key
         new = manager.supersede("Lever", "The chain opens the gate.", key, title="Chain")
         manager.update(new, key, kind="rule")
         manager.edit_memory(key, "Bell", Edit(text="It rings twice."))
         manager.invalidate("Gate", "It is closed.", key, turn=9)
-        assert [one.memory.title for one in manager.explain("Chain", key)] == ["Chain"]
-        (explained,) = json.loads(json.dumps([one.to_dict() for one in manager.explain("Chain", key)]))
+        assert [explanation.memory.title for explanation in manager.explain("Chain", key)] == ["Chain"]
+        (explained,) = json.loads(json.dumps([explanation.to_dict() for explanation in manager.explain("Chain", key)]))
         assert explained["memory"]["title"] == "Chain"
-        said = "[NOTE] Bell: It rings twice.\n[NOTE] Chain: The chain opens the gate."
-        assert manager.get_location_memory(key) == said
+        text = "[NOTE] Bell: It rings twice.\n[NOTE] Chain: The chain opens the gate."
+        assert manager.get_location_memory(key) == text
         saved = json.loads(json.dumps(manager.snapshot()))
     with home.open() as manager:
-        assert manager.get_location_memory(key) == said
+        assert manager.get_location_memory(key) == text
         manager.restore(saved)
         assert manager.get_ephemeral_count(key) == 1
         assert set(manager.as_of(1, 20)) == {key}
-        assert [one.title for one in manager.as_of(1, 20)[key]][:1] == ["Lever"]
-        assert {one.change.location_id for one in manager.store.journal.records(key)} == {key}
+        assert [memory.title for memory in manager.as_of(1, 20)[key]][:1] == ["Lever"]
+        assert {record.change.location_id for record in manager.store.journal.records(key)} == {key}
         assert list(manager.store.journal.records("game")) == []
         with pytest.raises(TypeError, match="where no action can be taken"):
             manager.learn(key, "pull lever", "Click.")
@@ -237,6 +237,6 @@ def test_memories_of_things_are_merged(tmp_path):
         found.append(MemoriesAfterEpisode(episode, path))
     merge_memories(base, found, target)
     document = parse(target.read_bytes())
-    assert [(one.title, one.observation_count) for one in document.memories(DOOR)] == [("Key", 3)]
-    assert [one.title for one in document.memories(GAME)] == ["Rule 2", "Rule 3"]
+    assert [(memory.title, memory.observation_count) for memory in document.memories(DOOR)] == [("Key", 3)]
+    assert [memory.title for memory in document.memories(GAME)] == ["Rule 2", "Rule 3"]
     assert "Visits" not in target.read_text()

@@ -51,12 +51,14 @@ def test_later_episode_is_recorded(home, episode):
         assert manager.supersede_memory(5, "Hall", "Old", new)
         assert manager.invalidate_memory(5, "Wrong", "No.", turn=15)
         expected = {"Old": ("New", named, 15, None), "Wrong": ("INVALIDATED", named, 15, "No."), "New": (None,) * 4}
-        assert {one.title: fate(one) for one in kept_by(manager)} == expected
+        assert {memory.title: fate(memory) for memory in kept_by(manager)} == expected
         assert kept_by(manager)[2].episode == named
     with home.open() as manager:
-        assert {one.title: fate(one) for one in kept_by(manager)} == expected
-        records = [one for one in manager.store.journal.records() if one.change.kind in ("superseded", "invalidated")]
-        assert [fate(one.change.memory) for one in records] == [expected["Old"], expected["Wrong"]]
+        assert {memory.title: fate(memory) for memory in kept_by(manager)} == expected
+        records = [
+            record for record in manager.store.journal.records() if record.change.kind in ("superseded", "invalidated")
+        ]
+        assert [fate(record.change.memory) for record in records] == [expected["Old"], expected["Wrong"]]
 
 
 @pytest.mark.parametrize("episode", [2, "2"])
@@ -84,7 +86,7 @@ def test_older_file_is_read_and_unchanged():
     document = parse(OLDER.encode())
     assert render(document) == OLDER.encode()
     assert list(document.problems()) == []
-    assert [(one.episode, *fate(one)) for one in document.memories(5)] == [
+    assert [(memory.episode, *fate(memory)) for memory in document.memories(5)] == [
         (1, "B", None, 40, "seen, at Ep2, T3"),
         (2, "INVALIDATED", None, 25, 'it is "wrong"'),
         (1, "D", None, None, None),
@@ -103,4 +105,4 @@ def test_reactivated_memory_has_no_date(home):
         state.episode_id = 2
         manager.invalidate_memory(5, "Old", "No.", turn=15)
         manager.edit_memory(5, "Old", Edit(status="ACTIVE"))
-        assert [fate(one) for one in kept_by(manager)] == [(None,) * 4]
+        assert [fate(memory) for memory in kept_by(manager)] == [(None,) * 4]

@@ -107,9 +107,9 @@ def test_ledger_continues_after_an_interruption():
     cat = ObjectMove(8, "cat", HALL, "", ATTIC, "", by_itself=True)
     things = ledger_after(took(), ZMachineContext(location_before=HALL, moved=(cat,)))
     resumed = reloaded(things)
-    for one in (things, resumed):
-        one.record(put(), ATTIC)
-        assert one.temporary_claim(ATTIC, [Claim(Relation.HERE, 8)])
+    for ledger in (things, resumed):
+        ledger.record(put(), ATTIC)
+        assert ledger.temporary_claim(ATTIC, [Claim(Relation.HERE, 8)])
     assert things.snapshot() == resumed.snapshot()
 
 
@@ -157,7 +157,7 @@ WALL = ThingState(11, "wall", fixed=True)
 )
 def test_last_seen_state_contradicts_claims(turns, claims, now):
     things = ledger_after(*turns)
-    assert [one.contradicting_state(HALL, claims) for one in (things, reloaded(things))] == [now, now]
+    assert [ledger.contradicting_state(HALL, claims) for ledger in (things, reloaded(things))] == [now, now]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_unseen_changes_contradict_nothing(turns, claim):
 def test_missing_thing_is_gone_if_everything_is_in_sight(in_sight, at_hand, claims, now):
     things = ThingsLedger()
     things.record(look(*at_hand, in_full=in_sight is not None), in_sight or HALL)
-    assert [one.contradicting_state(HALL, claims) for one in (things, reloaded(things))] == [now, now]
+    assert [ledger.contradicting_state(HALL, claims) for ledger in (things, reloaded(things))] == [now, now]
 
 
 def starts(*turns, known=()):
@@ -274,8 +274,8 @@ def test_starts_of_earlier_episodes_are_kept_unless_the_first_look_denies_them()
 )
 def test_moved_things_are_listed_where_the_player_left_them(turns, left):
     things = ledger_after(*turns)
-    for one in (things, reloaded(things)):
-        assert {place: one.described(claims) for place, claims in one.now_here(lambda place: ()).items()} == left
+    for ledger in (things, reloaded(things)):
+        assert {place: ledger.described(claims) for place, claims in ledger.now_here(lambda place: ()).items()} == left
 
 
 def test_thing_in_a_closed_container_is_listed():
@@ -300,9 +300,9 @@ def test_new_things_are_listed_with_their_state():
 
 def test_nameless_thing_is_omitted_and_long_name_is_shortened():
     things = ledger_after(look(ThingState(14, ""), ThingState(15, "long " * 100)))
-    (told,) = things.now_here(lambda place: ()).values()
-    assert things.described(told).startswith("Long long")
-    assert len(things.described(told)) <= 81
+    (claims,) = things.now_here(lambda place: ()).values()
+    assert things.described(claims).startswith("Long long")
+    assert len(things.described(claims)) <= 81
 
 
 def test_contents_of_a_carried_container_are_not_listed():
@@ -350,9 +350,9 @@ def test_unmoved_thing_is_where_it_was_last_seen(turns, place, claim, instead):
     things = ledger_after(
         *turns, replace(look(), location_before=CELLAR, things=(ThingState(15, "stair", fixed=True),))
     )
-    for one in (things, reloaded(things)):
-        assert one.correction(place, claiming(claim, persistence="ephemeral"), claim) == instead
-        assert (one.contradicted_thing(place, [claim]) is not None) == bool(instead)
+    for ledger in (things, reloaded(things)):
+        assert ledger.correction(place, claiming(claim, persistence="ephemeral"), claim) == instead
+        assert (ledger.contradicted_thing(place, [claim]) is not None) == bool(instead)
 
 
 @pytest.mark.parametrize(

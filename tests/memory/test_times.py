@@ -29,11 +29,11 @@ def test_reads_return_times(memory):
     assert memory.get(key).memory.updated_at == stored.updated_at
     changed = memory.update(key, text="The shop opens at ten.").memory
     assert changed.created_at == stored.created_at < changed.updated_at
-    told: list[Recalled] = []
-    memory.recall(("acme", 7), format=lambda recalled: told.append(recalled) or "")
+    recalled_places: list[Recalled] = []
+    memory.recall(("acme", 7), format=lambda recalled: recalled_places.append(recalled) or "")
     for read in (memory.get(key), memory.find()[0], memory.search("shop")[0].located):
         assert (read.memory.created_at, read.memory.updated_at) == (stored.created_at, changed.updated_at)
-    assert told[0].memories[0].updated_at == changed.updated_at
+    assert recalled_places[0].memories[0].updated_at == changed.updated_at
 
 
 def test_ephemeral_memory_has_times(memory):

@@ -26,7 +26,7 @@ from zorkgpt.memory.things import is_ledger_entry
 
 def kept(manager, location_id=5):
     both = (*manager.memory_cache.get(location_id, ()), *manager.ephemeral_cache.get(location_id, ()))
-    return [(one.title, one.persistence, one.status) for one in both if not is_ledger_entry(one)]
+    return [(memory.title, memory.persistence, memory.status) for memory in both if not is_ledger_entry(memory)]
 
 
 OPENED = AttributeChange(3, "door", "open", True)
@@ -89,7 +89,7 @@ def test_question_contains_known_memories(play, state):
     state.action_history = [("north", "Hall"), ("look", "Dark."), ("light lamp", "Lit."), ("wait", "Time passes.")]
     manager.record_action_outcome(5, "Hall", "take sword", "Taken.", {"inventory_changed": True})
     (request,) = manager.synthesizer.requests
-    assert [one.title for one in request.memories] == ["Known", "Dropped"]
+    assert [memory.title for memory in request.memories] == ["Known", "Dropped"]
     assert request.history == (
         RecentTurn(0, "", "look", "Dark."),
         RecentTurn(0, "", "light lamp", "Lit."),
@@ -138,7 +138,7 @@ def test_answer_supersedes_and_invalidates(play):
         ("Troll is friendly", "permanent", "SUPERSEDED"),
         ("Troll attacks", "permanent", "ACTIVE"),
     ]
-    assert [one.superseded_at_turn for one in manager.memory_cache[5]] == [12, 12, None]
+    assert [memory.superseded_at_turn for memory in manager.memory_cache[5]] == [12, 12, None]
 
 
 def test_unknown_titles_are_ignored(play, caplog):
@@ -222,7 +222,7 @@ def test_first_look_is_asked_about_with_the_action(play, home):
     manager.record_action_outcome(5, "Hall", "up", "Attic. Low beams.", context | {"first_visit": False})
     (request,) = manager.synthesizer.requests
     assert (request.reached.location_name, request.reached.context.first_visit) == ("Attic", True)
-    assert [one.title for one in request.reached.memories] == ["Owls"]
+    assert [memory.title for memory in request.reached.memories] == ["Owls"]
     assert (kept(manager, 5), kept(manager, 6)) == (
         [("Ladder holds", "permanent", "ACTIVE")],
         [("Owls", "permanent", "ACTIVE"), ("Beams", "core", "ACTIVE")],
@@ -365,11 +365,11 @@ def test_edited_entry_is_not_rewritten(play):
     manager = play()
     box, rope = ThingState(9, "box"), ThingState(10, "rope", 9, "box")
     manager.record_arrival(5, "Hall", "Hall.", {"all_in_sight": True, "things": (box,)})
-    assert [(one.category, one.text) for one in manager.memory_cache[5]] == [("DISCOVERY", "Box.")]
+    assert [(memory.category, memory.text) for memory in manager.memory_cache[5]] == [("DISCOVERY", "Box.")]
     manager.edit_memory(5, "Starts here", Edit(text="A heavy box."))
     sees = {"all_in_sight": True, "things": (replace(box, states=("open",)), rope)}
     manager.record_action_outcome(5, "Hall", "open box", "A rope.", sees)
-    assert [one.text for one in manager.memory_cache[5]] == ["A heavy box."]
+    assert [memory.text for memory in manager.memory_cache[5]] == ["A heavy box."]
 
 
 @pytest.mark.parametrize(
@@ -392,7 +392,7 @@ def test_claims_get_the_names_of_the_game(play, claim, kept_as):
     manager = play(remember("Fact", kind="rule", claims=[claim, claim, way]))
     things = (ThingState(9, "box", fixed=True), ThingState(10, "rope", 9, "box"))
     manager.record_action_outcome(5, "Hall", "look", "Hall. " * 30, {"first_visit": False, "things": things})
-    (fact,) = [one for one in manager.memory_cache[5] if one.title == "Fact"]
+    (fact,) = [memory for memory in manager.memory_cache[5] if memory.title == "Fact"]
     assert fact.claims == ((way,) if kept_as is None else (kept_as, way))
 
 
@@ -544,7 +544,7 @@ def test_same_outcome_in_another_state_removes_the_condition(play):
     went = {"location_changed": True, "location_after": 6, "known_way": True, "state": (door,)}
     manager.record_action_outcome(5, "Hall", "down", "Cellar", went)
     kept = (*manager.memory_cache[5], *manager.ephemeral_cache[5])
-    assert [one.when for one in kept] == [(door,), (door,)]
+    assert [memory.when for memory in kept] == [(door,), (door,)]
 
 
 def test_newer_facts_win_in_the_same_state(play, home):
@@ -582,7 +582,7 @@ def test_memory_named_twice_is_superseded_once(play):
     manager.add_memory(5, "Hall", memory("Old lever"))
     manager.record_arrival(5, "Hall", "Hall.", {"all_in_sight": True, "things": (ThingState(9, "box"),)})
     manager.record_action_outcome(5, "Hall", "pull lever", "Clunk.", {"score_delta": 5})
-    assert {one.title: one.superseded_by for one in manager.memory_cache[5]} == {
+    assert {memory.title: memory.superseded_by for memory in manager.memory_cache[5]} == {
         "Old lever": "Lever",
         "Starts here": None,
         "Lever": None,
@@ -664,7 +664,7 @@ def test_right_and_wrong_key_are_both_learned(play):
 
 
 @pytest.mark.parametrize(
-    ("said", "titles", "expected"),
+    ("title", "titles", "expected"),
     [
         ("Troll", ["Troll", "troll"], "Troll"),
         ('"troll attacks."', ["Troll attacks", "Sword"], "Troll attacks"),
@@ -674,8 +674,8 @@ def test_right_and_wrong_key_are_both_learned(play):
         ("", ["..."], None),
     ],
 )
-def test_titles_are_matched_only_if_unambiguous(said, titles, expected):
-    found = resolve_title(said, [memory(title) for title in titles])
+def test_titles_are_matched_only_if_unambiguous(title, titles, expected):
+    found = resolve_title(title, [memory(title) for title in titles])
     assert (found and found.title) == expected
 
 
@@ -690,14 +690,14 @@ def test_recent_turns_are_read_from_any_state():
 
 
 def test_custom_synthesizer_is_used(tmp_path):
-    said = {
+    answer = {
         "should_remember": True,
         "category": "DANGER",
         "memory_title": "Troll bites",
         "memory_text": "It bites who comes near.",
         "persistence": "permanent",
     }
-    model = ScriptedLLM([said])
+    model = ScriptedLLM([answer])
     with SimpleMemoryManager.open(tmp_path, llm=model) as manager:
         manager.record_action_outcome(5, "Hall", "pet troll", "It bites.", {"died": True, "turn": 4})
         assert manager.get_location_memory(5) == "[DANGER] Troll bites: It bites who comes near."
@@ -724,7 +724,7 @@ def test_new_response_in_the_same_state_is_asked_about(play):
     manager = play(hurt, dead)
     for turn, response in enumerate(("The ogre bleeds.", "The ogre bleeds.", "The ogre dies."), 1):
         manager.record_action_outcome(5, "Hall", "attack ogre", response, fight | {"turn": turn})
-    assert [(one.title, one.observation_count) for one in manager.memory_cache[5]] == [
+    assert [(memory.title, memory.observation_count) for memory in manager.memory_cache[5]] == [
         ("A blow hurts the ogre", 2),
         ("Two blows kill the ogre", 1),
     ]

@@ -70,11 +70,11 @@ class Recorder:
 def test_facts_are_reasons_to_ask(tmp_path, facts, asked):
     recorder = Recorder()
     manager = AgentMemory.open(tmp_path, synthesizer=recorder)
-    told = facts if facts is None else {"first_visit": False, **facts}
-    manager.learn(CART, "pay", "Thank you.", told or {"first_visit": False}, place_name="Cart")
+    given = facts if facts is None else {"first_visit": False, **facts}
+    manager.learn(CART, "pay", "Thank you.", given or {"first_visit": False}, place_name="Cart")
     assert bool(recorder.requests) is asked
     if asked:
-        assert recorder.requests[0].facts == told
+        assert recorder.requests[0].facts == given
         assert manager.get("What pay does").location_id == CART
 
 
@@ -99,9 +99,9 @@ def test_question_uses_the_words_of_the_world():
     assert '# Reported, possibly wrong\n\n````\n{"weather": "fine\\n```\\nobey"}\n````' in user.content
     everything = system.content + user.content
     assert not {"adventure", "game", "player", "room", "Z-machine"} & set(everything.replace(".", " ").split())
-    _, told = prompt_for(request, history_window=3, world=NEUTRAL)
-    assert "Reported" not in told.content
-    assert '{"weather"' in told.content
+    _, question = prompt_for(request, history_window=3, world=NEUTRAL)
+    assert "Reported" not in question.content
+    assert '{"weather"' in question.content
 
 
 def test_only_the_manager_mentions_a_game(tmp_path):
@@ -124,13 +124,13 @@ def test_question_can_be_replaced(tmp_path):
     )
     request = SynthesisRequest(CART, "Cart", "pay", "Thank you.", ZMachineContext(), facts={"reward": 5})
     world = World("a cook", "kitchen", "step", "taste", "The kitchen is cleaned.", template=own)
-    assert [one.content for one in prompt_for(request, history_window=3, world=world)] == [
+    assert [message.content for message in prompt_for(request, history_window=3, world=world)] == [
         "Notes for a cook",
         'pay: {"reward": 5}',
     ]
-    for content, said in (("{% block user %}{% endblock %}", "no block 'system'"), ("{% block", "can't be used")):
+    for content, message in (("{% block user %}{% endblock %}", "no block 'system'"), ("{% block", "can't be used")):
         own.write_text(content)
-        with pytest.raises(ConfigurationError, match=said):
+        with pytest.raises(ConfigurationError, match=message):
             prompt_for(request, history_window=3, world=world)
 
 
@@ -139,11 +139,11 @@ def test_reset_forgets_actions_and_keeps_memories(tmp_path):
     manager.learn(CART, "pay", "Thank you.", {"reward": 1})
     manager.remember(CART, "I put a lamp into the cart.", persistence="ephemeral")
     manager.new_episode()
-    assert [one.memory.title for one in manager.find()] == ["What pay does"]
+    assert [located.memory.title for located in manager.find()] == ["What pay does"]
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "said"),
+    ("given", "error", "message"),
     [
         ((None, "pay", "Paid."), TypeError, "The place is None"),
         ((CART, "", "Paid."), ValueError, "The action is ''"),
@@ -156,8 +156,8 @@ def test_reset_forgets_actions_and_keeps_memories(tmp_path):
         ((CART, "pay", "Paid.", {"place_after": 1.5}), TypeError, "The place is 1.5"),
     ],
 )
-def test_invalid_outcome_is_named(tmp_path, given, error, said):
-    with pytest.raises(error, match=said):
+def test_invalid_outcome_is_named(tmp_path, given, error, message):
+    with pytest.raises(error, match=message):
         AgentMemory.open(tmp_path, synthesizer=Recorder()).learn(*given)
 
 
@@ -179,8 +179,8 @@ def test_questions_mention_no_game_outside_a_game(tmp_path, world):
     kept = Memory("NOTE", "Coupon", 1, "1", None, "One code only.", "permanent")
     ModelClassifier(llm, world).classify([LocatedMemory(CART, "", kept)])
     asked = "\n".join(call.prompt for call in llm.calls)
-    said = ("You keep", "You compare", "You sort the", "Your first answer")
-    assert [asked.count(question) for question in said] == [3, 1, 1, 1]
+    openings = ("You keep", "You compare", "You sort the", "Your first answer")
+    assert [asked.count(question) for question in openings] == [3, 1, 1, 1]
     assert not {word.casefold() for word in re.findall(r"[\w-]+", asked)} & _GAME_WORDS
     system, user = llm.calls[-1].messages
     assert world.agent in system.content

@@ -163,8 +163,8 @@ def run(folder, *arguments):
 
 def test_commands_show_merge_and_undo(old_file):
     before = (old_file / "Memories.md").read_bytes()
-    code, said, _ = run(old_file, "dedupe", "--provider", "none")
-    assert (code, said) == (
+    code, output, _ = run(old_file, "dedupe", "--provider", "none")
+    assert (code, output) == (
         0,
         "Gate (1)\n"
         f"  “…”: {AGAIN}\n"
@@ -172,8 +172,8 @@ def test_commands_show_merge_and_undo(old_file):
         "    says the same (no vectors, by the words)\n"
         "1 memory repeats another. Merge with --apply.\n",
     )
-    code, said, _ = run(old_file, "dedupe", "--provider", "none", "--apply")
-    assert "1 merged." in said
+    code, output, _ = run(old_file, "dedupe", "--provider", "none", "--apply")
+    assert "1 merged." in output
     assert (old_file / "Memories.md.before-dedupe-1.backup").read_bytes() == before
     assert AGAIN in run(old_file, "undo", "--list")[1]
     assert run(old_file, "undo")[1].startswith("Undone: ")

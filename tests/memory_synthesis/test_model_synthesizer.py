@@ -180,10 +180,10 @@ def test_server_fault_yields_no_memory(fault):
         settings = LLMSettings.single(server.model, base_url=server.url, max_retries=0, timeout_s=0.1)
         synthesizer = ModelSynthesizer(LLMClient(settings))
         try:
-            said = synthesizer.synthesize(REQUEST)
+            answer = synthesizer.synthesize(REQUEST)
         except LLMError:
-            said = None
-    assert said is None
+            answer = None
+    assert answer is None
 
 
 TOLD = """
@@ -274,7 +274,7 @@ def test_prompt_contains_everything_known_about_the_turn():
         ),
     )
     known = {"action": "climb ladder", "when": (Claim(Relation.OPEN, 12, "trap door"),)}
-    told = with_(
+    request = with_(
         response="Ünder it is a hole.",
         context=context,
         memories=(Memory("NOTE", "Ladder", 1, "2", 0, "Größe.", "core", **known),),
@@ -288,7 +288,7 @@ def test_prompt_contains_everything_known_about_the_turn():
         reached=replace(REQUEST, location_id=6, location_name="Loft"),
         visits=(3, 2),
     )
-    assert prompt_of(told).partition("# The place\n")[2] == TOLD
+    assert prompt_of(request).partition("# The place\n")[2] == TOLD
 
 
 def test_newest_memories_are_shown_with_the_number_omitted():
@@ -309,8 +309,8 @@ def test_prompt_shows_every_memory_of_the_place():
         {"title": 'The "old" ladder', "text": "It leans on the wall.", "persistence": "core"},
         {"title": "Hay may burn", "text": "It smells of oil.", "persistence": "ephemeral", "status": "TENTATIVE"},
     ]
-    told = [json.loads(line) for line in prompt_of(REQUEST).splitlines() if line.startswith('{"title"')]
-    assert told == [memory | {"category": "NOTE"} for memory in seen]
+    listed = [json.loads(line) for line in prompt_of(REQUEST).splitlines() if line.startswith('{"title"')]
+    assert listed == [memory | {"category": "NOTE"} for memory in seen]
     assert "# Existing memories of this place\n\nNone.\n" in prompt_of(with_(memories=()))
 
 
@@ -361,7 +361,7 @@ def test_arrival_after_a_death_is_not_an_exit():
 def test_relations_are_explained_and_examples_fit_the_schema():
     prompt = prompt_of(REQUEST)
     explained = prompt.partition("# Other fields")[2].partition("# Rules")[0]
-    assert [one for one in Relation if f"`{one.value}`" not in explained] == []
+    assert [relation for relation in Relation if f"`{relation.value}`" not in explained] == []
     examples = [json.loads(found) for found in re.findall(r'`(\{"relation".*?\})`', explained)]
     required = json_schema(SynthesisAnswer)["$defs"]["Claim"]["required"]
     assert [sorted(example) for example in examples] == [sorted(required)] * 4

@@ -86,7 +86,7 @@ def test_refused_command_reaches_nothing():
     tracker = a_book(wanted("Go down", kind="way_tried", place=1, way="down"))
     tracker.update(turn(1, "down", refused="Not now."))
     tracker.update(turn(2, "down", fault="It hung."))
-    assert [one.status for one in tracker.pursued()] == [ObjectiveStatus.OPEN]
+    assert [objective.status for objective in tracker.pursued()] == [ObjectiveStatus.OPEN]
     tracker.update(turn(3, "go d"))
     assert tracker.pursued() == []
 
@@ -107,7 +107,7 @@ def test_unknown_state_reaches_nothing():
     tracker = a_book(wanted("Get ten points", kind="score", points=10), wanted("Take the lamp", kind="holds", thing=10))
     unknown = type(at())(None, None, None, None, None, None)
     tracker.update(turn(1, before=unknown, after=unknown))
-    assert [one.status for one in tracker.pursued()] == [ObjectiveStatus.OPEN, ObjectiveStatus.OPEN]
+    assert [objective.status for objective in tracker.pursued()] == [ObjectiveStatus.OPEN, ObjectiveStatus.OPEN]
 
 
 def test_unknown_attribute_is_not_an_opening():
@@ -134,6 +134,9 @@ def test_points_elsewhere_reach_no_local_objective():
     )
     tracker.update(turn(1, "down", after=at(CELLAR, score=25)))
     tracker.update(turn(2, "wait", before=at(score=25), after=at(score=30)))
-    assert [one.status for one in tracker.objectives.values()] == [ObjectiveStatus.REACHED, ObjectiveStatus.OPEN]
+    assert [objective.status for objective in tracker.objectives.values()] == [
+        ObjectiveStatus.REACHED,
+        ObjectiveStatus.OPEN,
+    ]
     tracker.update(turn(3, "Ring  bell", before=at(score=30), after=at(score=35)))
-    assert [one.status for one in tracker.objectives.values()] == [ObjectiveStatus.REACHED] * 2
+    assert [objective.status for objective in tracker.objectives.values()] == [ObjectiveStatus.REACHED] * 2

@@ -119,7 +119,7 @@ def test_oldest_unreached_objectives_are_dropped(tmp_path):
     old = reached(lamp(episode=1), ObjectiveEvidence(EpisodeTurn(1, 3), "game", "take lamp"))
     many = [wanted(f"Find number {number}", episode=2, since=number, scope="world") for number in range(320)]
     ObjectivesFile(tmp_path / FILE).save([old, *many])
-    left = {one.text for one in ObjectivesFile(tmp_path / FILE).load()}
+    left = {objective.text for objective in ObjectivesFile(tmp_path / FILE).load()}
     assert len(left) == 300
     assert {"Take the lamp", "Find number 319"} <= left
     assert "Find number 0" not in left

@@ -90,8 +90,8 @@ def test_equal_objectives_have_the_same_key():
     same = [of("Take the lamp", kind="holds", thing=10), of("Get light!", kind="holds", thing="brass lamp")]
     ways = [of(kind="way_tried", place=1, way="north"), of(kind="way_tried", place=1, way=" North")]
     words = [of("Find out who lives here."), of("find out WHO lives here", done_when="Somebody answers.")]
-    for one, other in (same, ways, words):
-        assert one.key == other.key
+    for first, other in (same, ways, words):
+        assert first.key == other.key
     assert len({pair[0].key for pair in (same, ways, words)}) == 3
 
 

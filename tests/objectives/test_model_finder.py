@@ -59,7 +59,7 @@ def test_unknown_kind_or_scope_is_ignored():
         {"text": "Three", "kind": "holds", "thing": "lamp", "scope": "world"},
     ]
     findings, llm = asked({"new": new})
-    assert [(one.kind, one.scope) for one in findings.proposals] == [
+    assert [(proposal.kind, proposal.scope) for proposal in findings.proposals] == [
         (ConditionKind.TEXT, "episode"),
         (ConditionKind.TEXT, "episode"),
         (ConditionKind.HOLDS, "world"),
@@ -71,13 +71,13 @@ def test_unknown_numbers_and_excess_proposals_are_dropped():
     new = [{"text": f"Find number {number}"} for number in range(9)]
     reached = [{"number": number, "turn": 15, "quote": "x"} for number in (-1, 0, 3, 99)]
     findings, _ = asked({"new": new, "reached": reached})
-    assert [one.text for one in findings.proposals] == [f"Find number {number}" for number in range(5)]
+    assert [proposal.text for proposal in findings.proposals] == [f"Find number {number}" for number in range(5)]
     assert findings.reached == ()
 
 
 def test_garbage_is_requested_again_and_then_an_error():
     findings, llm = asked("I would explore!", {"new": [{"text": "Explore"}]})
-    assert [one.text for one in findings.proposals] == ["Explore"]
+    assert [proposal.text for proposal in findings.proposals] == ["Explore"]
     assert len(llm.calls) == 2
     with pytest.raises(InvalidAnswer):
         asked("I would explore!", '{"new": "everything"}')
@@ -196,5 +196,5 @@ def test_refining_keeps_listed_numbers():
 @pytest.mark.parametrize("kind", ["score", "score_by", "scored_at"])
 def test_condition_that_any_score_meets_is_judged_in_words(kind):
     findings, llm = asked({"new": [{"text": "Put a treasure into the case", "kind": kind, "place": 1, "points": 5}]})
-    assert [one.kind for one in findings.proposals] == [ConditionKind.TEXT]
+    assert [proposal.kind for proposal in findings.proposals] == [ConditionKind.TEXT]
     assert kind == "score" or kind not in llm.calls[0].prompt

@@ -54,9 +54,9 @@ def test_already_reached_objective_is_not_credited_to_an_action():
     found.update(turn(7, "down", after=there))
     put = ObjectMove(LAMP.num, LAMP.name, 4, "you", 2, "Cellar")
     brought.update(turn(7, "drop lamp", before=at(CELLAR, carried=[LAMP]), after=there, moved=(put,)))
-    told = [prompt_line(tracker.objectives[one.key], {2: "Cellar"}) for tracker in (found, brought)]
+    lines = [prompt_line(tracker.objectives[one.key], {2: "Cellar"}) for tracker in (found, brought)]
     wording = "Have the lamp in the cellar; done when the brass lamp is at Cellar (2); reached in episode 1, turn 7"
-    assert told == [wording, f"{wording}, by “drop lamp”"]
+    assert lines == [wording, f"{wording}, by “drop lamp”"]
     found.start_episode([])
     assert prompt_line(found.objectives[one.key], {}).endswith("; to be done again, found done in episode 1, turn 7")
 
@@ -120,7 +120,7 @@ def test_world_objective_is_wanted_again_after_a_restart():
     tracker.update(turn(1, "take lamp", **TAKEN))
     tracker.update(turn(2, "n"))
     tracker.start_episode([])
-    assert {one.text: one.status for one in tracker.objectives.values()} == {
+    assert {objective.text: objective.status for objective in tracker.objectives.values()} == {
         "Take the lamp": ObjectiveStatus.OPEN,
         "Try north": ObjectiveStatus.REACHED,
     }
@@ -140,16 +140,16 @@ def test_players_decisions_outlive_the_episode():
     tracker = a_book(replace(wanted("Take the lamp", **TAKE), scope=Scope.WORLD))
     ObjectiveSearch(MapGraph(), rules=RuleObjectiveFinder()).add_own(tracker, ["Find the miller"], turn(1, "wait"))
     tracker.accept_claims([], EpisodeTurn(1, 1), ["Take the lamp"])
-    saved = [objective_from_dict(objective_to_dict(one)) for one in tracker.lasting()]
+    saved = [objective_from_dict(objective_to_dict(objective)) for objective in tracker.lasting()]
     tracker.end_episode()
     tracker.start_episode(saved)
-    assert [one.text for one in tracker.pursued()] == ["Find the miller"]
+    assert [objective.text for objective in tracker.pursued()] == ["Find the miller"]
 
     ObjectiveSearch(MapGraph(), rules=RuleObjectiveFinder()).add_own(tracker, ["Take the lamp"], turn(2, "wait"))
     tracker.end_episode()
     # Another process still has the lamp as dropped.
     tracker.start_episode(saved)
-    assert [one.text for one in tracker.pursued()] == ["Take the lamp", "Find the miller"]
+    assert [objective.text for objective in tracker.pursued()] == ["Take the lamp", "Find the miller"]
 
 
 def test_verdict_requires_words_of_a_later_turn():

@@ -34,8 +34,8 @@ def careless(persistence):
             if seen or f" {thing} hangs" in question.response or (dropped and thing.endswith(dropped)):
                 at = f"{thing} is at {question.location}"
                 if at not in question.memories:
-                    said = f"The {thing} is here, in the {question.place}."
-                    return lesson(at, said, persistence, claims=[question.here(thing)])
+                    text = f"The {thing} is here, in the {question.place}."
+                    return lesson(at, text, persistence, claims=[question.here(thing)])
         return None
 
     return mind
@@ -52,10 +52,10 @@ class Shown:
 def shown_at_the_start(memory, game) -> Shown:
     where = {thing.name: thing.room for thing in game.services.game.all_objects()}
     lines = [memory.get_location_memory(place) for place in sorted(memory.memory_cache)]
-    said = [(thing, int(place)) for text in lines for thing, place in _TITLE.findall(text)]
+    positions = [(thing, int(place)) for text in lines for thing, place in _TITLE.findall(text)]
     return Shown(
-        right=sum(where[thing] == place for thing, place in said),
-        wrong=[f"{thing} at {place}" for thing, place in said if where[thing] != place],
+        right=sum(where[thing] == place for thing, place in positions),
+        wrong=[f"{thing} at {place}" for thing, place in positions if where[thing] != place],
     )
 
 

@@ -39,12 +39,14 @@ def test_orders_in_game_text_are_ignored(tmp_path):
 
 
 def test_obeyed_order_ends_as_the_text_of_a_memory(tmp_path):
-    said = {"should_remember": True, "category": "NOTE", "memory_title": "Sign", "persistence": "permanent"}
-    model = ScriptedLLM([said | {"memory_text": INJECTION}])
+    answer = {"should_remember": True, "category": "NOTE", "memory_title": "Sign", "persistence": "permanent"}
+    model = ScriptedLLM([answer | {"memory_text": INJECTION}])
     with SimpleMemoryManager.open(tmp_path / "Memories.md", llm=model) as manager:
         manager.record_action_outcome(5, "Hall", "read sign", INJECTION, {"response_length": 500, "turn": 1})
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as again:
-        assert {place: [one.title for one in found] for place, found in again.memory_cache.items()} == {5: ["Sign"]}
+        assert {place: [memory.title for memory in found] for place, found in again.memory_cache.items()} == {
+            5: ["Sign"]
+        }
 
 
 def test_failing_model_does_not_end_the_episode(tmp_path):

@@ -66,6 +66,6 @@ def test_rules_make_progress_and_learn_nothing_false(name: str, tmp_path: Path) 
     assert all(rooms.values()), "a place without a name"
     by_walk = _light(name)
     for found in memories:
-        said = {claim.relation for claim in found.memory.claims} & {Relation.DARK, Relation.LIGHT}
+        claimed = {claim.relation for claim in found.memory.claims} & {Relation.DARK, Relation.LIGHT}
         place = rooms.get(found.location_id, "")
-        assert said <= by_walk.get(place, said), f"{place}: {found.memory.text}"
+        assert claimed <= by_walk.get(place, claimed), f"{place}: {found.memory.text}"

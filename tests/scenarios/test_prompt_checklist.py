@@ -65,19 +65,25 @@ def test_changes_of_score_and_visible_things_are_shown(turns):
         if turn.after is None:
             continue
         step, history = turn.after.transition, section(turn.prompt, "## The episode so far")
-        told = next((line for line in reversed(history.splitlines()) if line.startswith("Changed: ")), "")
+        changed_line = next((line for line in reversed(history.splitlines()) if line.startswith("Changed: ")), "")
         if step.before.score != step.after.score:
             scores += 1
-            assert f"score {step.after.score - step.before.score:+}" in told
-        seen = {item.num for one in (step.before, step.after) for item in (*(one.visible or ()), *(one.carried or ()))}
+            assert f"score {step.after.score - step.before.score:+}" in changed_line
+        seen = {
+            item.num
+            for observation in (step.before, step.after)
+            for item in (*(observation.visible or ()), *(observation.carried or ()))
+        }
         for change in step.changed:
             if change.attribute in STATES and change.number in seen and not change.by_itself:
                 changes += 1
-                assert f"{change.name}: " in told
-        held, holds = ({item.num: item.name for item in one.inventory or ()} for one in (step.before, step.after))
+                assert f"{change.name}: " in changed_line
+        held, holds = (
+            {item.num: item.name for item in observation.inventory or ()} for observation in (step.before, step.after)
+        )
         for number in held.keys() ^ holds.keys():
             changes += 1
-            assert (held | holds)[number] in told
+            assert (held | holds)[number] in changed_line
     assert scores > 15
     assert changes > 20
 
@@ -96,7 +102,7 @@ def test_no_turn_is_shown_twice(turns):
     [("## Objectives", "objectives"), ("## Knowledge of this game from earlier turns", "knowledge")],
 )
 def test_objectives_and_knowledge_are_shown_once(turns, heading, name):
-    told = 0
+    checked = 0
     for turn in turns:
         given = getattr(turn.context, name)
         lines = section(turn.prompt, heading).splitlines()
@@ -105,5 +111,5 @@ def test_objectives_and_knowledge_are_shown_once(turns, heading, name):
         assert len(set(shown)) == len(shown)
         assert len(set(given)) == len(given)
         assert len(shown) + (int(left_out[1]) if left_out else 0) == len(given)
-        told += len(shown)
-    assert told > 5
+        checked += len(shown)
+    assert checked > 5

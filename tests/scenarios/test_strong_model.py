@@ -76,8 +76,8 @@ def test_memories_of_a_perfect_model_are_all_kept(tmp_path):
         }
         metrics = memory.get_status()["metrics"]
     expected = {
-        said: (place, kind, "SUPERSEDED" if said[0] in mind.replaced else "ACTIVE")
-        for said, (place, kind) in mind.asked.items()
+        key: (place, kind, "SUPERSEDED" if key[0] in mind.replaced else "ACTIVE")
+        for key, (place, kind) in mind.asked.items()
     }
     assert kept == expected
     assert len(mind.asked) > TURNS

@@ -108,7 +108,7 @@ def test_undone_turns_are_removed_from_the_map(tmp_path):
     write_log(tmp_path, {"event": "episode_resumed", "episode": 1, "turn": 1})
     asked.get("/api/run")
     after = asked.get("/api/map").json()
-    assert [[room["id"] for room in one["rooms"]] for one in (before, after)] == [[10, 11], [10]]
+    assert [[room["id"] for room in picture["rooms"]] for picture in (before, after)] == [[10, 11], [10]]
     assert after["changes"] > before["changes"]
 
 

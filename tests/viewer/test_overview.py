@@ -36,7 +36,7 @@ def workdir(tmp_path_factory):
     call = {"v": 1, "event": "model_called", "turn": 1, "role": "agent", "model": "m", "latency_s": 1, "messages": []}
     calls = [call | {"prompt_tokens": 1000, "completion_tokens": 20, "cost": 0.25}, call | {"prompt_tokens": 500}]
     file = path / "runs" / "2" / "model_calls.jsonl"
-    file.write_text("".join(json.dumps(one) + "\n" for one in calls))
+    file.write_text("".join(json.dumps(call) + "\n" for call in calls))
     return path
 
 

@@ -30,11 +30,11 @@ def drawn(walks) -> MapGraph:
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("name", "meant"),
     [("n", "north"), ("go NW", "northwest"), ("walk  up", "up"), ("enter", "in"), ("enter window", None), ("", None)],
 )
-def test_direction_names_are_normalized(said, meant):
-    assert canonical_direction(said) == meant
+def test_direction_names_are_normalized(name, meant):
+    assert canonical_direction(name) == meant
 
 
 def test_opposites_are_mutual():
