@@ -8,6 +8,7 @@ from rich.console import Console
 
 from orchestration.players import PlayerChoice
 from session.history import TurnRecord, UsageTotals
+from tests.fixtures.clock import Clock
 from tests.fixtures.runs import SEARCH, a_run, a_walkthrough
 from zorkgpt.cli.display import BarDisplay, LineDisplay, ScreenDisplay, display_for, shortened
 from zorkgpt.cli.progress import RunProgress, duration
@@ -15,18 +16,22 @@ from zorkgpt.cli.status import Status, StatusLine
 from zorkgpt.llm.progress import CurrentCall
 
 
-class Clock:
-    """A clock that advances only when a test sets it."""
-
-    def __init__(self) -> None:
-        self.time = 0.0
-
-    def __call__(self) -> float:
-        return self.time
-
-
 def status_line(console: Console) -> StatusLine:
     return StatusLine(console, Status(CurrentCall()))
+
+
+class Screen:
+    """A screen display on a terminal of a given size."""
+
+    def __init__(self, pace: RunProgress, player: str = "rules", *, width: int = 140, height: int = 45) -> None:
+        self._console = Console(width=width, height=height, file=io.StringIO(), force_terminal=True, color_system=None)
+        self.display = ScreenDisplay(status_line(self._console), "A story", pace, player, linger_s=0)
+
+    def text(self) -> str:
+        """Return what the terminal shows."""
+        with self._console.capture() as shown:
+            self._console.print(self.display.frame(), end="")
+        return shown.get()
 
 
 def paced(tmp_path, *, episodes: int, turns: int) -> tuple[RunProgress, Clock, object]:
@@ -115,46 +120,39 @@ def records(tmp_path_factory) -> list[TurnRecord]:
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (99, 30), (100, 26), (120, 40), (200, 60)])
 def test_screen_fills_the_terminal(records, width, height):
-    console = Console(width=width, height=height, file=io.StringIO(), force_terminal=True, color_system=None)
     pace = RunProgress(1, 60)
-    display = ScreenDisplay(status_line(console), "A story", pace, "rules", linger_s=0)
+    screen = Screen(pace, width=width, height=height)
     for record in records:
         pace.turn_played(record)
-        display.turn_played(record)
-        with console.capture() as screen:
-            console.print(display.frame(), end="")
-        lines = screen.get().splitlines()
+        screen.display.turn_played(record)
+        lines = screen.text().splitlines()
         assert (len(lines), {len(line) for line in lines}) == (height, {width})
-        assert f"{record.turn} {record.transition.before.location.name} > {record.transition.action}" in screen.get()
+        assert f"{record.turn} {record.transition.before.location.name} > {record.transition.action}" in screen.text()
 
 
 def test_screen_shows_the_end_of_an_episode(tmp_path):
-    console = Console(width=80, height=24, file=io.StringIO(), force_terminal=True, color_system=None)
     pace = RunProgress(2, 5)
-    display = ScreenDisplay(status_line(console), "A story", pace, "rules", linger_s=0)
-    with a_run(tmp_path, turns=5, watchers=(pace, display)) as run:
+    screen = Screen(pace, width=80, height=24)
+    with a_run(tmp_path, turns=5, watchers=(pace, screen.display)) as run:
         run.play_episode()
-        with console.capture() as screen:
-            console.print(display.frame())
-    display.close()
-    assert "Episode 1 ended: turn limit, score 1/100, 5 turns" in screen.get()
-    assert "scores so far: 1" in screen.get()
+        text = screen.text()
+    screen.display.close()
+    assert "Episode 1 ended: turn limit, score 1/100, 5 turns" in text
+    assert "scores so far: 1" in text
 
 
 def test_screen_shows_position_rate_and_time_left(tmp_path):
-    console = Console(width=130, height=40, file=io.StringIO(), force_terminal=True, color_system=None)
     clock = Clock()
     pace = RunProgress(2, 20, clock)
-    display = ScreenDisplay(status_line(console), "A story", pace, "rules", linger_s=0)
+    screen = Screen(pace)
     with a_run(tmp_path, turns=20, watchers=(pace,)) as run:
         run.reset_episode()
         for _ in range(8):
             clock.time += 0.5
-            display.turn_played(run.process_turn())
-        with console.capture() as shown:
-            console.print(display.frame())
-    assert "episode 1 of 2  turn 8/20" in shown.get()
-    assert "2 turns/s  at most 16 s left" in shown.get()
+            screen.display.turn_played(run.process_turn())
+        text = screen.text()
+    assert "episode 1 of 2  turn 8/20" in text
+    assert "2 turns/s  at most 16 s left" in text
 
 
 def test_progress_bar_is_erased_at_the_end(tmp_path):
@@ -171,17 +169,14 @@ def test_progress_bar_is_erased_at_the_end(tmp_path):
 @pytest.mark.slow
 def test_turns_found_by_search_are_labeled(tmp_path):
     lines = Console(width=100, file=io.StringIO())
-    panels = Console(width=130, height=40, file=io.StringIO(), force_terminal=True, color_system=None)
     pace = RunProgress(1, 30)
-    shown = ScreenDisplay(status_line(panels), "A story", pace, "model", linger_s=0)
+    screen = Screen(pace, "model")
     watchers = (pace, LineDisplay(lines, "A story", "model"))
     with a_run(tmp_path, choice=SEARCH, turns=30, watchers=watchers, settings={"search_steps": 100}) as run:
         run.reset_episode()
-        shown.turn_played(run.process_turn())
-        with panels.capture() as screen:
-            panels.print(shown.frame())
+        screen.display.turn_played(run.process_turn())
     assert "(found by search over saved states)" in lines.file.getvalue()
-    assert "(found by search over saved states)" in screen.get()
+    assert "(found by search over saved states)" in screen.text()
 
 
 def test_time_left_never_exceeds_the_turn_limit(tmp_path):
@@ -199,32 +194,25 @@ def test_time_left_never_exceeds_the_turn_limit(tmp_path):
 
 def test_turns_chosen_by_rules_are_labeled(tmp_path):
     lines = Console(width=100, file=io.StringIO())
-    panels = Console(width=130, height=40, file=io.StringIO(), force_terminal=True, color_system=None)
-    pace = RunProgress(1, 30)
-    shown = ScreenDisplay(status_line(panels), "A story", pace, "model", linger_s=0)
+    screen = Screen(RunProgress(1, 30), "model")
     with a_run(tmp_path) as run:
         record = run.process_turn()
     for player in ("rules", "model"):
-        shown.turn_played(replace(record, player=player))
+        screen.display.turn_played(replace(record, player=player))
         LineDisplay(lines, "A story", "model").turn_played(replace(record, player=player))
-        with panels.capture() as screen:
-            panels.print(shown.frame())
-        assert screen.get().count("(chosen by the rules") == 1
+        assert screen.text().count("(chosen by the rules") == 1
         assert lines.file.getvalue().count("(chosen by the rules") == 1
 
 
 def test_screen_shows_score_change_and_location_of_memories(tmp_path):
-    console = Console(width=140, height=45, file=io.StringIO(), force_terminal=True, color_system=None)
     pace = RunProgress(1, 60)
-    display = ScreenDisplay(status_line(console), "A story", pace, "walkthrough", linger_s=0)
+    screen = Screen(pace, "walkthrough")
     with a_walkthrough(tmp_path, "north", "north", "east", "take clapper", watchers=(pace,)) as run:
         for _ in range(4):
-            display.turn_played(run.process_turn())
-    with console.capture() as screen:
-        console.print(display.frame())
-    assert "4 Orchard > take clapper  score 0 → 2 (+2)" in screen.get()
-    assert "(Orchard)" in screen.get()
-    assert "─ Orchard ─" in screen.get()
+            screen.display.turn_played(run.process_turn())
+    assert "4 Orchard > take clapper  score 0 → 2 (+2)" in screen.text()
+    assert "(Orchard)" in screen.text()
+    assert "─ Orchard ─" in screen.text()
 
 
 def test_shortened_response_keeps_its_end():

@@ -7,22 +7,13 @@ import pytest
 from rich.console import Console
 
 from tests.fixtures.chat_server import Answer, ChatServer
+from tests.fixtures.clock import Clock
 from zorkgpt.cli.status import Status, StatusLine, report_if_silent
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.messages import Message
 from zorkgpt.llm.progress import CurrentCall
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
-
-
-class Clock:
-    """A clock that advances only when a test sets it."""
-
-    def __init__(self) -> None:
-        self.time = 0.0
-
-    def __call__(self) -> float:
-        return self.time
 
 
 @pytest.fixture

@@ -1,11 +1,18 @@
 """Fixtures for tests of the memory."""
 
 import logging
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from tests.fixtures.memory import Answers
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """The path of a memory file that does not exist yet."""
+    return tmp_path / "Memories.md"
 
 
 @pytest.fixture

@@ -255,6 +255,9 @@ def test_only_places_have_visits():
     assert (section.visits, section.episodes) == (0, ())
 
 
+FIRST_MEMORY = "**[NOTE] A** *(Ep1, T1)*\nThe text."
+
+
 @pytest.mark.parametrize(
     ("body", "after"),
     [
@@ -269,27 +272,16 @@ def test_only_places_have_visits():
         ("A note.\n", "A note.\n\n@"),
         ("A note.\n---\nMore.\n", "A note.\n\n@\n---\nMore.\n"),
         ("A note.\n\n-----\n", "A note.\n\n@\n-----\n"),
+        (f"\n{FIRST_MEMORY}", f"\n{FIRST_MEMORY}\n\n@"),
+        (f"\n{FIRST_MEMORY}\n", f"\n{FIRST_MEMORY}\n\n@"),
+        (f"\n{FIRST_MEMORY}\n---\n", f"\n{FIRST_MEMORY}\n\n@\n---\n"),
+        (f"\n{FIRST_MEMORY}\n\n---\n", f"\n{FIRST_MEMORY}\n\n@\n---\n"),
+        (f"\n{FIRST_MEMORY}\n\nA note.\n", f"\n{FIRST_MEMORY}\n\n@\nA note.\n"),
     ],
 )
-def test_first_memory_of_a_section_follows_an_empty_line(body, after):
+def test_new_memory_is_surrounded_by_empty_lines(body, after):
     head = "## Location 5: Hall\n**Visits:** 1 | **Episodes:** 1\n"
-    written = render(added(parse(f"{head}{body}".encode()), 5, "Hall", memory("A"))).decode()
-    assert written == head + after.replace("@", "**[NOTE - PERMANENT] A** *(Ep1, T3, +0)*\nThe text of A.\n")
-
-
-@pytest.mark.parametrize(
-    ("end", "after"),
-    [
-        ("", "\n\n@"),
-        ("\n", "\n\n@"),
-        ("\n---\n", "\n\n@\n---\n"),
-        ("\n\n---\n", "\n\n@\n---\n"),
-        ("\n\nA note.\n", "\n\n@\nA note.\n"),
-    ],
-)
-def test_further_memory_is_surrounded_by_empty_lines(end, after):
-    head = "## Location 5: Hall\n**Visits:** 1 | **Episodes:** 1\n\n**[NOTE] A** *(Ep1, T1)*\nThe text."
-    written = render(added(parse(f"{head}{end}".encode()), 5, "Hall", memory("B"))).decode()
+    written = render(added(parse(f"{head}{body}".encode()), 5, "Hall", memory("B"))).decode()
     assert written == head + after.replace("@", "**[NOTE - PERMANENT] B** *(Ep1, T3, +0)*\nThe text of B.\n")
 
 

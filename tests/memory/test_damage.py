@@ -31,11 +31,6 @@ HEADING = b"\n## Location 5: X\n"
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "Memories.md"
-
-
-@pytest.fixture
 def sound(path):
     """Write a file with two memories. Return its bytes."""
     with SimpleMemoryManager.open(path) as manager:

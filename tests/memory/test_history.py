@@ -14,11 +14,6 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.markdown import MarkdownStore
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "Memories.md"
-
-
 def journal_changes(path):
     return [
         (row["kind"], row["source"], row["location_id"], (row["after"] or row["before"])["title"])

@@ -21,11 +21,6 @@ GATE = "The lever opens the gate."
 MORE = "The lever opens the gate, which squeaks loudly when it moves."
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "Memories.md"
-
-
 def opened(path, **options):
     return SimpleMemoryManager.open(path, embeddings=HashingEmbeddings(), **options)
 

@@ -60,11 +60,6 @@ def titles_in(path: Path) -> list[str]:
     return [memory.title for _, memory in parse(path.read_bytes()).find(EVERY)]
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "Memories.md"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("home", "each"), [("file", 12), ("postgres", 5)], indirect=["home"])
 def test_eight_processes_lose_nothing(home, each):

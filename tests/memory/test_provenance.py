@@ -14,11 +14,6 @@ from zorkgpt.memory.storage.history import Trial, TurnStamp
 from zorkgpt.memory.storage.markdown import sidecar
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "Memories.md"
-
-
 def test_explanation_contains_origin_changes_and_trials(path):
     play = Play(path)
     answer = remember("Lever", text="It opens the gate.", action="pull lever", category="SUCCESS")

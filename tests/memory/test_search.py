@@ -26,12 +26,6 @@ from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.storage.words import words
 from zorkgpt.memory.upkeep.exchange import add_missing
 
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "Memories.md"
-
-
 OLD = {"first_episode": 3, "episode": 5, "text": "It may open a chest."}
 
 

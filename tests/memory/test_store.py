@@ -55,11 +55,6 @@ class ShortWritingDisk(Disk):
         return os.write(descriptor, data[:7])
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "Memories.md"
-
-
 def titles(path, location_id=5):
     return [kept.title for kept in parse(path.read_bytes()).memories(location_id)]
 
