@@ -71,6 +71,10 @@ def test_combat_requires_a_blow_and_a_living_enemy(action, response, enemies):
     assert (extraction.enemies, extraction.combat) == (enemies, bool(enemies))
 
 
+def test_attacked_thing_is_not_an_enemy_if_creatures_are_unknown():
+    assert read("It goes on ticking.", action="hit clock", things=("clock",)).combat is False
+
+
 @dataclass
 class Account:
     """Counts of extractions, compared with what `look` prints at the same moment."""
