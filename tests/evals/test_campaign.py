@@ -59,11 +59,3 @@ def test_missing_story_is_a_failure(tmp_path, bundled_story):
     first, second = play_all([gone, there], executor=ProcessExecutor(2), watcher=Watch())
     assert first.failure.startswith(f"No story file at {game}.")
     assert second == RunOutcome(there)
-
-
-def test_finished_run_is_not_played_again(tmp_path):
-    runs = [a_run(tmp_path, "learning-1x5")]
-    play_all(runs, executor=ProcessExecutor(1), watcher=Watch())
-    watch = Watch()
-    assert play_all(runs, executor=ProcessExecutor(1), watcher=watch) == [RunOutcome(runs[0])]
-    assert (watch.turns, watch.outcomes) == ({runs[0].folder: 5}, [])

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fixtures.memory import memory
+from tests.fixtures.stores import journal_rows
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import Recovery
 from zorkgpt.memory.manager import SimpleMemoryManager
@@ -82,6 +83,10 @@ def test_file_damaged_while_open_is_restored(path, sound, damage):
         assert manager.get_location_memory(6).count("\n") == 1
         assert path.read_bytes() == sound
         assert manager.store.recovered.was == "damaged"
+        assert manager.add_memory(6, "Attic", memory("New"))
+    titles = ["Rug", "Rope", "Knife", "New"]
+    assert [kept.title for _, kept in parse(path.read_bytes()).find(EVERY)] == titles
+    assert [row["after"]["title"] for row in journal_rows(path)] == titles
 
 
 def test_file_truncated_by_a_power_cut_is_set_aside(path, sound):
@@ -187,12 +192,16 @@ def test_file_with_all_memories_is_never_damaged(rest):
     assert not is_damaged(before + rest, before)
 
 
-def test_deleted_file_is_restored_at_the_next_call(path, sound, caplog):
+@pytest.mark.parametrize("running", [True, False])
+def test_deleted_file_is_restored_at_the_next_call(path, sound, caplog, running):
     with SimpleMemoryManager.open(path) as manager:
         path.unlink()
-        assert manager.get_persistent_count() == 3
-        assert path.read_bytes() == sound
-        assert manager.store.recovered.describe() == (
+        reader = manager if running else SimpleMemoryManager.open(path)
+        assert reader.get_persistent_count() == (3 if running else 2)
+        if running:
+            assert path.read_bytes() == sound
+        assert "a file was recovered from its backup" in caplog.text
+        assert reader.store.recovered.describe() == (
             f"{path} was missing. It was restored from its backup. "
             f"To start over instead, delete both Memories.md and Memories.md.backup in {path.parent}."
         )

@@ -1,7 +1,6 @@
 """Tests of memories in a SQLite file."""
 
 import os
-import sqlite3
 import sys
 from contextlib import contextmanager
 from itertools import count
@@ -95,15 +94,6 @@ def test_damaged_file_is_an_error_and_unchanged(path):
         SimpleMemoryManager.open(path)
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == ["memories.sqlite"]
-
-
-def test_file_of_another_program_is_refused_unchanged(path):
-    with sqlite3.connect(path) as database:
-        database.execute("CREATE TABLE songs (title text)")
-    before = path.read_bytes()
-    with pytest.raises(MemoryStoreError, match="another program's SQLite file"):
-        SimpleMemoryManager.open(path)
-    assert path.read_bytes() == before
 
 
 def test_journal_is_not_a_memory_file(tmp_path):

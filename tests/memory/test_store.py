@@ -134,12 +134,6 @@ def test_short_writes_are_continued(path):
     assert journal_rows(path)[-1]["after"]["title"] == "First"
 
 
-def test_path_that_is_not_a_file_is_an_error(path):
-    path.mkdir()
-    with pytest.raises(MemoryStoreError, match=r"Can't read .*Memories\.md"):
-        SimpleMemoryManager(path=path)
-
-
 def test_unwritable_folder_returns_false(tmp_path):
     manager = SimpleMemoryManager.open(tmp_path / "in the way" / "Memories.md")
     (tmp_path / "in the way").write_text("a file")
@@ -163,39 +157,6 @@ def test_previous_file_is_the_backup(path):
     first = path.read_bytes()
     manager.add_memory(5, "Hall", memory("Second"))
     assert path.with_name("Memories.md.backup").read_bytes() == first
-
-
-@pytest.mark.parametrize("damage", [None, b"", b"\x00" * 4096, b"\xff\xfe\x80garbage"])
-def test_missing_or_damaged_file_is_restored_from_the_backup(path, damage, caplog):
-    manager = SimpleMemoryManager.open(path)
-    manager.add_memory(5, "Hall", memory("First"))
-    manager.add_memory(5, "Hall", memory("Second"))
-    if damage is None:
-        path.unlink()
-    else:
-        path.write_bytes(damage)
-    with caplog.at_level(logging.WARNING, "zorkgpt"):
-        again = SimpleMemoryManager.open(path)
-    assert titles(path) == ["First"]
-    assert [kept.title for kept in again.memory_cache[5]] == ["First"]
-    assert "a file was recovered from its backup" in caplog.text
-    if damage:
-        assert path.with_name("Memories.md.damaged-1").read_bytes() == damage
-
-
-@pytest.mark.parametrize("damage", [None, b"", b"\x00" * 4096])
-def test_file_lost_or_damaged_while_open_loses_nothing(path, damage):
-    manager = SimpleMemoryManager.open(path)
-    manager.add_memory(5, "Hall", memory("First"))
-    manager.add_memory(5, "Hall", memory("Second"))
-    if damage is None:
-        path.unlink()
-    else:
-        path.write_bytes(damage)
-    assert manager.get_persistent_count(5) == 2
-    assert manager.add_memory(5, "Hall", memory("Third"))
-    assert titles(path) == ["First", "Second", "Third"]
-    assert [row["after"]["title"] for row in journal_rows(path)] == ["First", "Second", "Third"]
 
 
 def test_deleting_all_files_starts_over(path):

@@ -13,7 +13,7 @@ from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from tests.fixtures.memory import memory
 from tests.fixtures.runs import CtrlC, a_run, a_walkthrough, turns_of
-from zorkgpt.errors import ConfigurationError, WorkdirError
+from zorkgpt.errors import ConfigurationError
 from zorkgpt.memory.models import Thing
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, KnowledgeUpdated, LeftToTry
@@ -155,12 +155,6 @@ def test_same_seed_plays_the_same_episode(tmp_path):
             run.play_episode()
         logs.append([(turn.action, turn.response, turn.memory_shown) for turn in turns_of(tmp_path / folder)])
     assert logs[0] == logs[1]
-
-
-def test_workdir_that_is_a_file_is_refused(tmp_path):
-    (tmp_path / "taken").write_text("a file")
-    with pytest.raises(WorkdirError, match="taken.*--workdir"):
-        a_run(tmp_path / "taken")
 
 
 def test_automatic_player_choice_is_explained():

@@ -114,13 +114,6 @@ def test_open_questions_that_cannot_be_deleted_are_an_error(interrupted):
     assert [turn for turn, *_ in comparable_turns(interrupted)] == list(range(1, 13))
 
 
-def test_nothing_to_resume(tmp_path):
-    with pytest.raises(CheckpointError, match="no episode was played"):
-        find_resumable(tmp_path, LOG)
-    with pytest.raises(CheckpointError, match="Episode 7 can't be resumed: there is no"):
-        find_resumable(tmp_path, LOG, episode=7)
-
-
 @pytest.mark.slow
 def test_episode_that_is_being_played_is_not_resumed(interrupted):
     with playing_lock(interrupted / "runs" / "1").acquire():
@@ -160,16 +153,6 @@ def test_episode_of_another_story_is_refused(tmp_path, bundled_story):
     with a_run(tmp_path / "second", story=other) as run, pytest.raises(CheckpointError, match="another story"):
         run.resume_episode(1)
     assert copied.read_bytes() == before
-
-
-@pytest.mark.slow
-def test_folder_of_another_story_is_refused(tmp_path, bundled_story):
-    other = find_story(of_another_build(bundled_story, tmp_path / "other.z5"))
-    play_and_interrupt(tmp_path / "first")
-    with pytest.raises(WorkdirError, match=r"first has the memories, map and runs of Slack Water"):
-        a_run(tmp_path / "first", story=other)
-    with a_run(tmp_path / "first") as run:
-        run.resume_episode(1)
 
 
 def change_checkpoint(path: Path, **changes) -> None:

@@ -11,13 +11,6 @@ from zorkgpt.viewer.answers import Answers
 from zorkgpt.viewer.run_files import open_run
 
 
-def test_missing_run_is_an_error(tmp_path):
-    with pytest.raises(RunLogError, match="nowhere is not a folder"):
-        open_run(tmp_path / "nowhere")
-    with pytest.raises(RunLogError, match="There is no run in"):
-        open_run(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("log", "message"),
     [("", "has no turns"), ('{"v": 1, "event": "epi', "is damaged"), ('{"v": 7}\n', r"newer version \(log format 7\)")],
