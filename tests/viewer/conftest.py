@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.conftest import absent
+from tests.conftest import unavailable
 from tests.fixtures.viewer import served
 from zorkgpt.viewer.export import export_run
 
@@ -22,7 +22,9 @@ _OPTIONS = ("--no-sandbox", "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAi
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """A browser for this folder only, because tests elsewhere fork the process that starts it."""
-    path = next(filter(None, map(shutil.which, _NAMES)), None) or absent("there is no Chromium: apt install chromium")
+    path = next(filter(None, map(shutil.which, _NAMES)), None) or unavailable(
+        "Chromium is not installed: apt install chromium"
+    )
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=path, args=_OPTIONS)
         yield started
