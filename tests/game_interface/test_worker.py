@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from game_interface.core.worker import Worker, WorkerFailure
-from tests.fixtures.stories import bare_story, build
 
 
 @pytest.fixture
@@ -41,14 +40,6 @@ def _wait_for(condition, limit_s: float = 20) -> bool:
     return condition()
 
 
-def test_same_seed_and_commands_give_the_same_state(worker):
-    runs = []
-    for _ in range(2):
-        opening = worker.reset()
-        runs.append([opening, *(worker.step(command) for command in (b"look", b"north", b"wait"))])
-    assert runs[0] == runs[1]
-
-
 def test_interpreter_process_gets_no_keys(worker, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-1")
     monkeypatch.setenv("ZORKGPT_MCP_TOKEN", "secret-2")
@@ -73,16 +64,6 @@ def test_buffered_word_belongs_to_its_own_response(worker):
     assert worker.step(b"look").text == expected
 
 
-def test_state_moves_to_another_process(worker, bundled_story):
-    worker.reset()
-    state = worker.step(b"look").state
-    expected = worker.step(b"north")
-    other = Worker(bundled_story.read_bytes(), seed=99, time_limit_s=20)
-    other.load(state)
-    assert other.step(b"north") == expected
-    other.kill()
-
-
 @pytest.mark.parametrize("command", [rb"\w", rb"\x", rb"\help"])
 def test_hanging_command_is_ended_by_the_time_limit(worker, command):
     worker.reset()
@@ -90,20 +71,6 @@ def test_hanging_command_is_ended_by_the_time_limit(worker, command):
     with pytest.raises(WorkerFailure, match=r"gave no answer within 0\.3 s and was killed"):
         worker.step(command)
     assert worker.pid is None
-
-
-@pytest.mark.slow
-def test_hanging_story_is_ended_by_the_time_limit(inform, tmp_path):
-    story = build(inform, tmp_path, bare_story(5), 5).read_bytes()
-    worker = Worker(story, seed=1, time_limit_s=20)
-    before = worker.reset()
-    worker.time_limit_s = 0.3
-    with pytest.raises(WorkerFailure, match="gave no answer"):
-        worker.step(b"hang")
-    worker.time_limit_s = 20
-    assert worker.load(before.state).memory == before.memory
-    assert "Barn" in worker.step(b"north").text
-    worker.kill()
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
