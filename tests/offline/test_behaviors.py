@@ -100,13 +100,6 @@ def test_creature_that_killed_elsewhere_is_not_attacked(killed_at, expected):
     assert action_of(behaviors.fight, QUIET, episode) == expected
 
 
-def test_weapon_is_taken_if_none_is_held():
-    lies = Observation(CAVE, (STONE,), (STONE,), (OGRE, Item(6, "sword", 1)), score=10, moves=3)
-    wielded = replace(lies, visible=(OGRE, Item(6, "sword", 5)))
-    sights = [replace(CONTEXT, observation=now) for now in (lies, wielded, replace(lies, inventory=(CLUB,)))]
-    assert [action_of(behaviors.take_weapon, context) for context in sights] == ["take sword", None, None]
-
-
 # Hands
 
 

@@ -83,23 +83,6 @@ def fight(turn: TurnView) -> AgentDecision | None:
     return None
 
 
-def take_weapon(turn: TurnView) -> AgentDecision | None:
-    """Fights need a weapon, so take the first one in sight."""
-    place = turn.place
-    if turn.scene is None or _weapons_held(turn):
-        return None
-    # A weapon that a creature wields can't be taken.
-    visible = turn.context.observation.visible or ()
-    free = (each for each in visible if not turn.scene.attributes.get(each.parent, {}).get("animate"))
-    weapon = next(iter(turn.names(item for item in free if turn.attributes(item).get("weapon"))), None)
-    action = f"take {weapon}"
-    was_tried = action in place.done or action in place.refusals or action in place.failed_before
-    if weapon is None or weapon in turn.notes.left_behind or was_tried:
-        return None
-    turn.mark_done(action)
-    return AgentDecision(action, "A weapon may be needed later.")
-
-
 def open_again(turn: TurnView) -> AgentDecision | None:
     """A closed exit may be opened by the action that opened it before."""
     action, turn.notes.opener = turn.notes.opener, None
@@ -253,7 +236,6 @@ def wander(turn: TurnView) -> AgentDecision | None:
 BEHAVIORS: tuple[Behavior, ...] = (
     answer_question,
     fight,
-    take_weapon,
     open_again,
     take_back,
     leave_vehicle,
