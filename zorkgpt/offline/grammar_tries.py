@@ -13,9 +13,9 @@ _USUAL = {"take": 1, "open": 1, "read": 1, "examine": 1, "enter": 1, "push": 1, 
     "put": 2,
     "give": 2,
 }
-"""Verbs that are tried anyway, and on how many objects; laying things down is no discovery."""
+"""Verbs that are tried anyway, and their numbers of objects. Dropping things is no discovery."""
 _IDLE = ("look", "inventory", "score", "wait", "go")
-"""Verbs that say nothing new on their own."""
+"""Verbs that show nothing new without an object."""
 _MAX_OBJECTS = 2
 _USUAL_PATTERNS = (
     *("take _", "open _", "examine _", "read _", "push _", "pull _", "turn _", "enter _", "climb _", "turn on _"),
@@ -43,16 +43,14 @@ def commands(
     traits: AttributeNumbers,
     topics: Sequence[str] = (),
 ) -> Iterator[GrammarTry]:
-    """Yield the commands that can be made of the verbs and these names.
+    """Yield the commands that the grammar allows with these names, except those that are tried anyway.
 
-    One command stands for all synonyms. With two objects, one is held. Left out are things that the verb is not meant
-    for, as far as the grammar tells, and verbs that are tried anyway. If the grammar is unknown, there are a few usual
-    verbs.
+    Synonyms give one command. One of two objects is held. If the grammar is unknown, there are a few usual verbs.
 
     Args:
-        here: names of what is at hand and not held.
-        traits: of those things of which they are known.
-        topics: what can be said or asked about.
+        here: Names of things at hand that are not held.
+        traits: The attributes of things, where they are known. Things that a verb is not meant for are left out.
+        topics: Words that can be said or asked about.
     """
     if not knows_grammar(language):
         return _usual(here, held)
@@ -119,12 +117,12 @@ def _forms(language: Language, verbs: Iterable[str], seen: set[tuple[int, int]])
     """Return a verb with a syntax for each action of the story and each number of objects that it takes.
 
     Args:
-        verbs: of several for one action, the first is taken.
-        seen: the actions and numbers of objects that are left out; those of the result are added.
+        verbs: The first of several verbs for one action is used.
+        seen: The actions and numbers of objects to leave out. Those of the result are added.
     """
     forms = []
     about_the_program = {line.action for verb, lines in language.verbs.items() if is_meta(verb) for line in lines or ()}
-    # A story may have a synonym for one of these that means something else to most programs: "undo the catch".
+    # A story may use such a word as a synonym of another verb: "undo the catch".
     about_the_program -= {line.action for verb in _USUAL for line in language.verbs.get(language.truncate(verb)) or ()}
     for verb in verbs:
         for line in sorted(language.verbs[verb] or (), key=lambda one: len(one.tokens)):
@@ -149,7 +147,7 @@ def _fillings(
         only_held = kinds[0] is TokenKind.HELD
         yield from ((name,) for name in (held if only_held else (*here, *held)))
     else:
-        # What is held is used on something else, whichever of the two is named first.
+        # A held thing is used on another one. Either may be named first.
         first_held = kinds[1] is not TokenKind.HELD and kinds[1] is not TokenKind.IN_REACH
         yield from product(held, here) if first_held else product(here, held)
 

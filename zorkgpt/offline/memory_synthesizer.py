@@ -1,8 +1,7 @@
 """Make memories from the Z-machine's ground truth about a turn, by rules, without a language model.
 
-Remembered is what opened, unlocked, lit, moved, scored or killed, exits that led nowhere before, and texts. Where
-things are is kept by the ledger of things. What the parser refuses and exits that don't exist are counted, never
-remembered.
+The rules remember actions that opened, unlocked, lit, moved, scored or killed something, exits that had failed before,
+and texts. The ledger of things records where things are. Refused commands and missing exits are only counted.
 """
 
 import re
@@ -21,14 +20,14 @@ from zorkgpt.text import before_stars, normalized_action, number_of, sentence_ca
 
 _TEXT_LIMIT = 200
 _READING = frozenset({"read", "consult", "ask", "tell", "talk", "say", "answer"})
-"""Verbs whose response is a text to be kept whole."""
+"""Verbs whose response is a text that is remembered as a whole."""
 _READ_WORDS = 15
-"""A shorter response is taken for a refusal."""
+"""Minimum words of such a text. A shorter response counts as a refusal."""
 _READ_LIMIT = 2000
-"""Characters of such a text."""
+"""Maximum characters of such a text."""
 _DARK_PLACE = "Dark without a light"
 _REMARK = re.compile(r"\[[^\]]*\]")
-"""Remarks of the game's library in brackets, which are no part of the story."""
+"""Remarks of the game's library in brackets, which are not part of the story."""
 _TELLING_WORDS = 4
 """A shorter response ("Taken.") adds nothing to the facts."""
 _GAINED = {("open", True): "opens", ("locked", False): "unlocks", ("on", True): "turns on"} | {
@@ -45,10 +44,10 @@ class RuleSynthesizer:
     asks_a_model = False
 
     def synthesize(self, request: SynthesisRequest) -> MemorySynthesisResponse:
-        told = NOTHING if request.arrival else _memory_of_effects(request)
+        memory = NOTHING if request.arrival else _memory_of_effects(request)
         further = [fact for fact in (_text_read(request), _darkness(request)) if fact is not None]
-        if told.should_remember:
-            return told.model_copy(update={"also": tuple(further)})
+        if memory.should_remember:
+            return memory.model_copy(update={"also": tuple(further)})
         if not further:
             return NOTHING
         return MemorySynthesisResponse(
@@ -57,7 +56,7 @@ class RuleSynthesizer:
 
 
 def _text_read(request: SynthesisRequest) -> FurtherFact | None:
-    """Return the text that the action has shown, about the thing that it is written on or that says it."""
+    """Return the text that the action has shown, as a fact about the thing or creature that it comes from."""
     words = normalized_action(request.action).split()
     text = _REMARK.sub("", request.response).strip()
     if not words or words[0] not in _READING or request.context.effect is Effect.REFUSED:
@@ -69,15 +68,15 @@ def _text_read(request: SynthesisRequest) -> FurtherFact | None:
     if source is None and _effects(request):
         return None
     text = text if len(text) <= _READ_LIMIT else f"{text[: _READ_LIMIT - 1].rstrip()}…"
-    near = [one.memory for one in request.elsewhere if source and one.location_id == Thing(source.number)]
-    texts = [one for one in (near if source else request.memories) if one.kind is MemoryKind.TEXT]
+    near = [entry.memory for entry in request.elsewhere if source and entry.location_id == Thing(source.number)]
+    texts = [memory for memory in (near if source else request.memories) if memory.kind is MemoryKind.TEXT]
     title = normalized_action(request.action)
-    known = next((one for one in texts if one.title == title), None)
+    known = next((memory for memory in texts if memory.title == title), None)
     if known is not None and known.is_settled_by_person:
         return None
     if known is not None:
         text = _lines_in_both(known.text, text) or text
-    repeated = next((one for one in texts if folded(one.text) == folded(text)), None)
+    repeated = next((memory for memory in texts if folded(memory.text) == folded(text)), None)
     replaced = {known.title} if known is not None and repeated is None else set()
     return FurtherFact(
         category=Category.DISCOVERY,
@@ -92,7 +91,7 @@ def _text_read(request: SynthesisRequest) -> FurtherFact | None:
 
 
 def _lines_in_both(older: str, newer: str) -> str:
-    """Return what a text says each time, without what was so at one moment only; "" if that is too little."""
+    """Return the lines that two versions of a text share; "" if they are too short."""
     lines = older.splitlines()
     both = re.sub(r"\n{3,}", "\n\n", "\n".join(line for line in newer.splitlines() if line in lines)).strip()
     return both if len(both.split()) >= _READ_WORDS else ""
@@ -116,7 +115,7 @@ def _memory_of_effects(request: SynthesisRequest) -> MemorySynthesisResponse:
 
 
 def _memory_of_loss(request: SynthesisRequest, loss: Loss) -> MemorySynthesisResponse:
-    """Remember what killed the player, or cost points or things, as a danger of its cause."""
+    """Remember the cause of a death, or of lost points or things, as a danger."""
     unlit = Claim(Relation.DARK) in request.context.state
     action = request.action if loss.cause in (LossCause.ACTION, None) else ""
     title = _title_of_loss(request, loss) + (" in the dark" if unlit and loss.cause is not LossCause.CLOCK else "")
@@ -198,7 +197,7 @@ def _taken(gained: Sequence[ObjectMove]) -> list[str]:
 
 
 def _lost(request: SynthesisRequest) -> list[ThingState]:
-    """Return what was carried before and is at hand now."""
+    """Return the things that were carried before and are at hand now."""
     truth = request.context
     gone = set(truth.inventory_before) - set(truth.inventory_after)
     moved = {move.number for move in truth.moved if move.name in gone}
@@ -206,7 +205,7 @@ def _lost(request: SynthesisRequest) -> list[ThingState]:
 
 
 def _left(request: SynthesisRequest, lost: Sequence[ThingState]) -> list[str]:
-    """Return for each thing that was carried where it is now."""
+    """Return where each thing is that was carried before."""
     alive = {thing.number for thing in request.context.things if thing.alive}
     return [
         f"gives {with_article(thing.name)} to {with_article(thing.holder)}"
@@ -221,15 +220,15 @@ def _where(claim: Claim) -> str:
 
 
 def _effects(request: SynthesisRequest) -> list[str]:
-    """Return what the action itself opened, unlocked, lit or moved, in words; empty if nothing."""
+    """Return descriptions of the things that the action itself opened, unlocked, lit or moved."""
     truth = request.context
     near = {thing.number for thing in truth.things}
-    effects = [_changed(one) for one in truth.changed if not one.by_itself and one.number in near]
-    moves = [one for one in truth.moved if not one.by_itself and _is_in_sight(one, request)]
+    effects = [_changed(change) for change in truth.changed if not change.by_itself and change.number in near]
+    moves = [move for move in truth.moved if not move.by_itself and _is_in_sight(move, request)]
     by_name: dict[str, set[str]] = {}
-    for one in moves:
-        by_name.setdefault(one.name, set()).add(_moved(one, request))
-    # Things of one name that changed places: "makes the flowers disappear, makes the flowers appear" says nothing.
+    for move in moves:
+        by_name.setdefault(move.name, set()).add(_moved(move, request))
+    # "Makes the flowers disappear, makes the flowers appear" says nothing about two things with one name.
     effects += [text for texts in by_name.values() if len(texts) == 1 for text in texts]
     return list(dict.fromkeys(filter(None, effects)))
 
@@ -292,11 +291,11 @@ def _fact(
     otherwise: str = "",
     claims: tuple[Claim, ...] = (),
 ) -> MemorySynthesisResponse:
-    """Return the memory of an action. One that is known already is repeated as it is.
+    """Return the memory of an action. A known memory is repeated unchanged.
 
     Args:
-        effects: the first is named in the title, the others in the text.
-        otherwise: the text if there is nothing else to say; defaults to the first effect.
+        effects: The title contains the first one, the text the others.
+        otherwise: The text if it would be empty. Defaults to the first effect.
     """
     known = _known(request, category, outcome)
     return MemorySynthesisResponse(
@@ -313,12 +312,12 @@ def _fact(
 
 def _known(request: SynthesisRequest, category: Category, outcome: ActionOutcome) -> Memory | None:
     """Return the memory of this action with this outcome, if there is one."""
-    wanted, came_to = (normalized_action(request.action), outcome), outcome_of(request.context)
+    wanted, observed = (normalized_action(request.action), outcome), outcome_of(request.context)
     return next(
         (
             memory
             for memory in request.memories
-            if memory.category == category and memory.outcome in ("", came_to) and remembered_outcome(memory) == wanted
+            if memory.category == category and memory.outcome in ("", observed) and remembered_outcome(memory) == wanted
         ),
         None,
     )

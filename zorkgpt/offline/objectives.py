@@ -40,14 +40,14 @@ class RuleObjectiveFinder:
     def discover(self, situation: Situation) -> Findings:
         """Return a few new objectives of each kind."""
         rules = (self._scored_before, self._untaken, self._closed, _untried)
-        listed = {_goal(one.condition) for one in (*situation.objectives, *situation.settled)}
-        found = (proposal for rule in rules for proposal in islice(rule(situation, listed), _MAX_PER_RULE))
-        return Findings(tuple(found))
+        listed = {_goal(known.condition) for known in (*situation.objectives, *situation.settled)}
+        proposals = (proposal for rule in rules for proposal in islice(rule(situation, listed), _MAX_PER_RULE))
+        return Findings(tuple(proposals))
 
     def refine(self, situation: Situation, most: int) -> Sequence[str]:
-        """Return the keys of those that are not stale: points first, then things, then exits."""
-        fresh = [one for one in situation.objectives if one.status is not ObjectiveStatus.STALE]
-        return [one.key for one in sorted(fresh, key=_priority)][:most]
+        """Return the keys of the objectives that are not stale: points first, then things, then exits."""
+        fresh = [known for known in situation.objectives if known.status is not ObjectiveStatus.STALE]
+        return [known.key for known in sorted(fresh, key=_priority)][:most]
 
     def _scored_before(self, situation: Situation, listed: _KnownGoals) -> Iterator[ObjectiveProposal]:
         """Propose scoring where earlier episodes scored but this one has not."""
@@ -87,8 +87,8 @@ def _scoring_action(memory: Memory) -> str | None:
     return known[0] if known is not None and known[1] is ActionOutcome.SCORES else None
 
 
-def _priority(one: Objective) -> int:
-    kind = one.condition.kind
+def _priority(objective: Objective) -> int:
+    kind = objective.condition.kind
     return _PRIORITIES.index(kind) if kind in _PRIORITIES else len(_PRIORITIES)
 
 
