@@ -129,7 +129,7 @@ def make_room(turn: TurnView) -> AgentDecision | None:
 def leave_the_dark(turn: TurnView) -> AgentDecision | None:
     """The dark is useless and may be deadly, so turn on a light or leave."""
     notes, place = turn.notes, turn.place
-    if notes.in_the_dark != turn.here or notes.lit or notes.dares_dark:
+    if not turn.is_dark or notes.lit or notes.dares_dark:
         return None
     for noun in notes.held:
         action = f"turn on {noun}"

@@ -58,8 +58,6 @@ class EpisodeNotes:
     """The last thing that was switched on, as long as it gives light."""
     useful: NameSet = field(default_factory=set)
     """Things that give light."""
-    in_the_dark: int | None = None
-    """The current place, if it is too dark to see."""
     dares_dark: bool = False
     """Whether to enter dark places without a light, because nothing else is left to try."""
 
@@ -136,9 +134,7 @@ class PlaceNotes:
     barren_places: Annotated[Mapping[str, int], Field(exclude=True)] = field(default_factory=dict)
     """Action → the number of places where it did not score in earlier episodes. Shared by all places."""
     refusals: dict[str, str] = field(default_factory=dict)
-    """Actions that failed → the response."""
-    in_vain: NameSet = field(default_factory=set)
-    """Actions that had no effect when they were last tried in this episode."""
+    """Actions that had no effect when they were last tried in this episode, or by a memory → the response."""
     before: NameSet = field(default_factory=set)
     """Actions taken in this episode before everything was tried again."""
     reopened: Counter[str] = field(default_factory=Counter)
@@ -226,10 +222,7 @@ class PlaceNotes:
             ways: Exits that the change may have opened too.
         """
         words = set(nouns)
-        remembered = {action for action, outcome in self.remembered.items() if outcome is ActionOutcome.FAILS}
-        # In a fixed order, so that the same seed leaves the same notes.
-        for action in sorted((self.in_vain | remembered).union(self.failed_before)):
-            response = self.refusals.get(action) or self.failed_before.get(action, "")
+        for action, response in self.all_refusals.items():
             is_barred = canonical_direction(action) and words & set(words_of(response))
             is_concerned = is_barred or words & set(action.split()) or action in ways
             if is_concerned and self.reopened[action] < _MAX_REOPENED:
@@ -241,7 +234,7 @@ class PlaceNotes:
         Args:
             failed_here: The actions that failed in the present state.
         """
-        failed = [action for action in self.in_vain if action in self.offered and not self.reopened[action]]
+        failed = [action for action in self.refusals if action in self.offered and not self.reopened[action]]
         outdated = [action for action in failed if action in self.done and action not in failed_here]
         for action in outdated:
             self.unmark(action, reopened=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from zorkgpt.offline.candidates import STEEP, WAIT
 from zorkgpt.offline.notes import LastTurn
 from zorkgpt.offline.offers import Offer, holders, note_offers
-from zorkgpt.offline.phrases import is_dark, is_laden, topics_in
+from zorkgpt.offline.phrases import is_laden, topics_in
 from zorkgpt.offline.view import TurnView
 from zorkgpt.text import first_paragraph, normalized_action
 from zorkgpt.world.directions import canonical_direction, exit_name
@@ -31,9 +31,9 @@ def observe_result(turn: TurnView) -> None:
     turn.episode.touched.add(last.place)
     if turn.here == last.place:
         failed = last.action in map(normalized_action, turn.context.failed_here)
+        turn.place.refusals.pop(last.action, None)
         if failed:
             turn.place.refusals[last.action] = first_paragraph(turn.context.response)
-        (turn.place.in_vain.add if failed else turn.place.in_vain.discard)(last.action)
     _note_command(turn, last, failed=failed)
     is_over = turn.here != last.place or turn.context.observation.score != last.score
     changed = bool(turn.context.changed)
@@ -105,7 +105,8 @@ def observe_place(turn: TurnView, offers: Sequence[Offer]) -> None:
     _note_mentioned(turn)
     notes.held = tuple(turn.names(turn.context.observation.inventory))
     _note_laid_down(turn)
-    _note_light(turn)
+    if turn.is_dark:
+        turn.place.dark, notes.lamp = True, None
     notes.holders[turn.here] = list(holders(turn))
     note_offers(turn, offers)
     _give_up_target(turn)
@@ -160,15 +161,6 @@ def _note_laid_down(turn: TurnView) -> None:
         for thing, place in notes.laid_down.items()
         if thing not in notes.held and (place != turn.here or thing in seen)
     }
-
-
-def _note_light(turn: TurnView) -> None:
-    if turn.context.observation.dark or is_dark(turn.context.response):
-        turn.place.dark = True
-        turn.notes.lamp = None
-        turn.notes.in_the_dark = turn.here
-    elif turn.notes.in_the_dark != turn.here:
-        turn.notes.in_the_dark = None
 
 
 def _give_up_target(turn: TurnView) -> None:

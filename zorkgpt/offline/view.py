@@ -176,6 +176,11 @@ class TurnView:
         """The description of the place, if it is known, and the last response."""
         return "\n".join(filter(None, (self.context.room_description, self.context.response)))
 
+    @property
+    def is_dark(self) -> bool:
+        """Whether it is too dark to see."""
+        return self.context.observation.dark or is_dark(self.context.response)
+
     def names(self, items: Iterable[Item] | None) -> list[str]:
         """Return the names of things, as the parser accepts them."""
         return [name for item in items or () if (name := self.episode.nouns.name(item))]
