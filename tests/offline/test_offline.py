@@ -75,20 +75,11 @@ def test_memories_discourage_failures_and_encourage_rewards():
     assert not {"take brass lamp", "north"} & set(tried)
 
 
-@pytest.mark.parametrize(
-    ("answer", "left"),
-    [
-        ("The oak door is unlocked at the moment.", ()),
-        ("It's already unlocked.", ()),
-        ("It isn't locked.", ()),
-        ("The oak door can't be unlocked with that.", ("oak door",)),
-        ("The pear doesn't seem to fit the lock.", ("oak door",)),
-    ],
-)
-def test_unlocked_thing_needs_no_key(answer, left):
-    refused = {"open oak door": "It seems to be locked.", "unlock oak door with pear": answer}
-    assert PlaceNotes(refusals=refused, done={"unlock oak door with pear"}).locked == left
-    assert PlaceNotes(refusals=refused).locked == ("oak door",)
+def test_a_thing_is_locked_until_it_opens():
+    place = PlaceNotes(failed_before={"open oak door": "It seems to be locked."})
+    assert place.locked == ["oak door"]
+    place.note_result("open oak door", None)
+    assert place.locked == []
 
 
 def test_explorer_walks_to_untried_actions():

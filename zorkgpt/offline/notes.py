@@ -14,7 +14,7 @@ from zorkgpt.offline.advice import opens_a_menu
 from zorkgpt.offline.candidates import COST, WAIT, Candidate, Tier, words_of
 from zorkgpt.offline.command_record import CommandRecord
 from zorkgpt.offline.outcomes import ActionOutcome, is_dark_place, is_deadly_company, remembered_outcome
-from zorkgpt.offline.phrases import is_unlocked, quoted_words
+from zorkgpt.offline.phrases import quoted_words
 from zorkgpt.world.directions import canonical_direction
 
 _IN_ORDER = PlainSerializer(sorted)
@@ -215,6 +215,13 @@ class PlaceNotes:
             self.reopened[action] += 1
         self._renew()
 
+    def note_result(self, action: str, refusal: str | None) -> None:
+        """Record the response of an action that had no effect here; None if it had one."""
+        self.failed_before.pop(action, None)
+        self.refusals.pop(action, None)
+        if refusal is not None:
+            self.refusals[action] = refusal
+
     def reopen(self, nouns: Iterable[str], *, ways: Collection[str] = ()) -> None:
         """Reopen the failed actions that involve these things, since something about them has changed.
 
@@ -254,12 +261,10 @@ class PlaceNotes:
         return self.failed_before | self.refusals
 
     @property
-    def locked(self) -> tuple[str, ...]:
-        """Things that the game called locked, unless it has said in this episode that they no longer are."""
+    def locked(self) -> list[str]:
+        """Things that the game called locked when the player last tried to open them."""
         refusals = self.all_refusals.items()
-        tried = ((action.removeprefix("open "), text) for action, text in refusals if "open " in action)
-        locked = (noun for noun, text in tried if "locked" in words_of(text))
-        return tuple(noun for noun in locked if not self._is_unlocked(noun))
+        return [way.removeprefix("open ") for way, said in refusals if "open " in way and "locked" in words_of(said)]
 
     def openers(self, response: str) -> Iterator[str]:
         """Yield the actions that are known to open the things that a response names."""
@@ -268,10 +273,6 @@ class PlaceNotes:
             works = outcome in (ActionOutcome.WORKS, ActionOutcome.SCORES)
             if works and action.startswith("open ") and words.issuperset(words_of(action)[1:]):
                 yield action
-
-    def _is_unlocked(self, noun: str) -> bool:
-        answers = (self.refusals.get(action, "") for action in self.done if action.startswith(f"unlock {noun} with "))
-        return any(map(is_unlocked, answers))
 
     @property
     def deadly(self) -> list[str]:

@@ -31,9 +31,7 @@ def observe_result(turn: TurnView) -> None:
     turn.episode.touched.add(last.place)
     if turn.here == last.place:
         failed = last.action in map(normalized_action, turn.context.failed_here)
-        turn.place.refusals.pop(last.action, None)
-        if failed:
-            turn.place.refusals[last.action] = first_paragraph(turn.context.response)
+        turn.place.note_result(last.action, first_paragraph(turn.context.response) if failed else None)
     _note_command(turn, last, failed=failed)
     is_over = turn.here != last.place or turn.context.observation.score != last.score
     changed = bool(turn.context.changed)
@@ -135,7 +133,7 @@ def _find_opener(turn: TurnView, way: str) -> None:
     droppable = () if is_laden(response) else notes.held
     possible = (action for action in openers if not action.startswith("drop ") or action[len("drop ") :] in droppable)
     # If an action has no effect now, something else is closed.
-    useful = (action for action in possible if action not in turn.place.in_vain)
+    useful = (action for action in possible if action not in turn.place.refusals)
     repeatable = (action for action in useful if notes.may_repeat(action, _MAX_OPENED))
     opener = min(repeatable, key=lambda action: notes.repeated.get(action, 0), default=None)
     if opener is not None:

@@ -17,17 +17,9 @@ _LADEN = re.compile(
 )
 
 
-_UNLOCKED = re.compile(r"\b(?:(?:is|are)(?: already)? unlocked|already unlocked|(?:isn't|aren't|not) locked)\b")
-
-
 def is_laden(text: str) -> bool:
     """Return whether the text says that the player can't carry more."""
     return bool(_LADEN.search(text.lower()))
-
-
-def is_unlocked(text: str) -> bool:
-    """Return whether the text says that something is unlocked."""
-    return bool(_UNLOCKED.search(text.lower()))
 
 
 def is_dark(text: str) -> bool:
