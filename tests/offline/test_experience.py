@@ -241,7 +241,7 @@ def test_deadly_exit_is_closed_unless_it_was_also_walked():
     graph = a_map()
     for way in ("north", "west"):
         graph.add_move(Move(1, way, 1, MoveKind.DIED))
-    shut = closed(graph, {}, EpisodeNotes(), ScoringPlan(), lambda room: PlaceNotes())
+    shut = closed(graph, {}, EpisodeNotes(), ScoringPlan())
     assert shut == {(1, "west")}
     # The room beyond is dangerous only after a second death.
     assert dangerous_rooms(graph, ScoringPlan()) == set()
@@ -269,7 +269,7 @@ def test_deadly_place_is_avoided_until_escaped_three_times(changes, avoided):
     notes = PlaceNotes()
     notes.learn([danger])
     notes.learn([replace(danger, **changes)])
-    shut = closed(MapGraph(), {2: notes}, EpisodeNotes(), ScoringPlan(), lambda room: PlaceNotes())
+    shut = closed(MapGraph(), {2: notes}, EpisodeNotes(), ScoringPlan())
     assert (2 in shut) is avoided
 
 

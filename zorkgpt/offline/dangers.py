@@ -1,7 +1,7 @@
 """The exits and rooms to avoid: deadly, dark, dangerous or closed."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from zorkgpt.offline.notes import EpisodeNotes, PlaceNotes
 from zorkgpt.offline.outcomes import ActionOutcome
@@ -59,11 +59,7 @@ def dangerous_rooms(graph: MapGraph, plan: ScoringPlan, accepted: int = 0) -> fr
 
 
 def closed(
-    graph: MapGraph,
-    places: Mapping[int, PlaceNotes],
-    notes: EpisodeNotes,
-    plan: ScoringPlan,
-    place: Callable[[int], PlaceNotes],
+    graph: MapGraph, places: Mapping[int, PlaceNotes], notes: EpisodeNotes, plan: ScoringPlan
 ) -> frozenset[DangerousSpot]:
     """Return the exits and rooms that must not be entered now."""
     shut: set[DangerousSpot] = set(notes.blocked)
@@ -74,7 +70,7 @@ def closed(
         if noted.feared or (noted.dark and not notes.lit and not notes.dares_dark):
             shut.add(room)
     for (room, action), times in died.items():
-        unlit = place(room).remembered.get(action) is ActionOutcome.KILLS_UNLIT
+        unlit = room in places and places[room].remembered.get(action) is ActionOutcome.KILLS_UNLIT
         # If an exit was also survived, the cause is beyond it. An action that scored is worth one more try.
         survived = graph.connections.get(room, action) is not None or (times == 1 and plan.scores_at(room, action))
         if not ((unlit and notes.lit) or survived):

@@ -112,7 +112,7 @@ class Episode:
         """Return the exits and rooms that must not be entered now."""
         for room in self.graph.rooms:
             self.place(room)
-        return dangers.closed(self.graph, self.places, self.notes, self.plan, self.place)
+        return dangers.closed(self.graph, self.places, self.notes, self.plan)
 
     def recall_attempts(self, room: int, notes: PlaceNotes) -> None:
         """Record the actions that failed at a place in earlier episodes."""
