@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.fixtures.viewer import served, started, turn, write_history, write_log
+from tests.fixtures.viewer import started, turn, write_history, write_log
 
 pytestmark = pytest.mark.slow
 
@@ -116,16 +116,3 @@ def test_link_to_an_unknown_turn_shows_a_notice(address, open_page):
     page.locator("#turn .reasoning a").evaluate("(one) => one.setAttribute('href', '#9:5')")
     page.locator("#turn .reasoning a").click()
     expect(page.locator("#notice")).to_have_text("Episode 9 has no turn 5.")
-
-
-def test_comparison_rows_link_to_both_episodes(tmp_path, open_page):
-    for episode in (1, 2):
-        rows = [turn(at, action=f"look {at}" if at < 3 else f"go {episode}") for at in range(1, 6)]
-        write_log(tmp_path, started(episode), *rows, episode=episode)
-    with served(tmp_path) as url:
-        for episode in ("1", "2"):
-            page = open_page(f"{url}#2:3&beside=1")
-            page.locator("#beside").get_by_role("link", name=f"{episode}:4").click()
-            expect(page.locator("#beside")).to_be_hidden()
-            expect(page.locator("#episodes select")).to_have_value(episode)
-            expect(page.locator("article[aria-current] .number")).to_have_text("4")
