@@ -1,4 +1,4 @@
-"""Restore points: what a file was at the last checkpoint, so that an interrupted turn can be undone."""
+"""Keep the content that a file had at the last checkpoint, so that later replacements can be undone."""
 
 import json
 from collections.abc import Callable
@@ -14,46 +14,48 @@ from zorkgpt.log import get_logger
 log = get_logger(__name__)
 
 _FOREIGN = "changed by somebody else"
+"""A line of the notes: another process or a person changed the file."""
 
 
 class Restorer(Protocol):
-    """Undoes what was written since a checkpoint."""
+    """Undoes the changes of shared data since a checkpoint."""
 
     @property
     def name(self) -> str:
-        """The name of what it restores, by which a checkpoint knows it."""
+        """The name of the data, and the key of its value in a checkpoint."""
         ...
 
     def restore_point(self, number: int) -> dict[str, Any]:
-        """Return what a checkpoint that is about to be written keeps, as plain values."""
+        """Return the value that the checkpoint with this number must contain, as plain values."""
         ...
 
     def begin(self, folder: Path, number: int) -> None:
-        """Keep from now on what is needed to return to the checkpoint of this number."""
+        """Start to keep what is needed to return to the checkpoint with this number."""
         ...
 
     def end(self, *, remove: bool) -> None:
         """Stop keeping it.
 
         Args:
-            remove: Also drop what was kept: nothing can be resumed any more.
+            remove: Whether to delete it too, because the episode can't be resumed any more.
         """
         ...
 
     def restore(self, folder: Path, point: dict[str, Any]) -> bool:
-        """Undo what was written since the checkpoint. False if others wrote too, and nothing was undone."""
+        """Undo the changes since the checkpoint. Return False if others have written too. Then nothing is undone."""
         ...
 
 
 class FileRestorer:
-    """Keeps a file as it was before it was first replaced since the checkpoint, and remembers what replaced it.
+    """Restores the content that a file had at a checkpoint.
 
-    The file is put back only if its content was written by the interrupted process: what another process or a person
-    wrote since is never undone.
+    Before the first replacement after a checkpoint, it copies the file. It also notes the digest of every replacement.
+    The file is restored only if its present content is one of these: changes by another process or a person are never
+    undone.
 
     Args:
-        file: Is replaced as a whole; its replacements are followed from now on.
-        on_restored: Called when the file may have been put back, for whoever holds its content.
+        file: The file. Only replacements through this object are noticed.
+        on_restored: Called when the file may have been restored, to update copies of its content in memory.
     """
 
     def __init__(self, file: AtomicFile, *, on_restored: Callable[[], None] = lambda: None) -> None:
@@ -64,9 +66,9 @@ class FileRestorer:
         self._folder: Path | None = None
         self._number = 0
         self._before: Path | None = None
-        """Where the previous content is kept; None if the file was not replaced since the checkpoint."""
+        """The path of the copy. None if the file was not replaced since the checkpoint."""
         self._written: set[str] = set()
-        """The digests of what replaced it since then."""
+        """The digests of the replacements since then."""
         self._failures = 0
 
     @property
@@ -75,25 +77,25 @@ class FileRestorer:
         return self._path.name
 
     def restore_point(self, number: int) -> dict[str, Any]:
-        """Return what a checkpoint that is about to be written keeps of the file."""
+        """Return the value that the checkpoint with this number must contain."""
         return {"number": number}
 
     def begin(self, folder: Path, number: int) -> None:
-        """Keep from now on what the file was at the checkpoint of this number, and nothing for earlier ones."""
+        """Forget earlier checkpoints, and keep the content at the checkpoint with this number from now on."""
         before = self._before
         self._folder, self._number, self._before = folder, number, None
         self._written.clear()
         if before:
-            # If it can't be removed it stays there unused: it is named after the earlier checkpoint.
+            # A copy that can't be deleted does no harm, because its name contains the number of the earlier checkpoint.
             with suppress(OSError):
                 before.unlink()
 
     def end(self, *, remove: bool) -> None:
-        """Stop keeping what the file was."""
+        """Stop keeping copies."""
         self._folder = None
 
     def _before_replacement(self, data: bytes) -> None:
-        """Keep what the file was, and note what replaces it. A failure is logged once and stops nothing."""
+        """Copy the file and note the digest of its replacement. The first failure is logged, and none is raised."""
         if self._folder is None:
             return
         digest = _digest(data)
@@ -111,10 +113,10 @@ class FileRestorer:
             self._failures += 1
 
     def restore(self, folder: Path, point: dict[str, Any]) -> bool:
-        """Undo what was written since the checkpoint. False if others wrote too, and nothing was undone.
+        """Undo the changes since the checkpoint. Return False if others have written too. Then nothing is undone.
 
         Raises:
-            OSError, FileError: The file can't be locked, read or written; calling again goes on from there.
+            OSError, FileError: If a file can't be locked, read or written. Another call continues from there.
         """
         with self._file.locked():
             done = self._restore(folder, int(point["number"]))
@@ -139,7 +141,7 @@ class FileRestorer:
         return True
 
     def _is_ours(self) -> bool:
-        """Return whether the content was kept or written here; an interrupt may have cut a write short."""
+        """Return whether the present content was copied or written by this object."""
         now = self._path.read_bytes()
         return _digest(now) in self._written or (self._before is not None and now == self._before.read_bytes())
 
@@ -149,7 +151,7 @@ class FileRestorer:
         before.unlink(missing_ok=True)
         with suppress(FileNotFoundError):
             before.write_bytes(self._path.read_bytes())
-        # On a line of its own, also if a kill cut the last one short.
+        # The empty line completes a line that a killed process has left incomplete.
         self._note(folder, "", json.dumps({"number": self._number}), digest)
         self._before = before
 
@@ -163,9 +165,9 @@ class FileRestorer:
 
 
 def _noted(notes: Path, number: int) -> list[str] | None:
-    """Return what was noted since this checkpoint, None if the file was not changed.
+    """Return the lines noted since this checkpoint. None if the file was not changed.
 
-    What a kill has cut short was noted of a change that never happened.
+    An incomplete line belongs to a change that never happened, because it is written before the change.
     """
     if not notes.is_file():
         return None
