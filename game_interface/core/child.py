@@ -151,10 +151,9 @@ class _LoadedStory:
         if start is None:
             return b""
         try:
-            if action is None:
-                acted, acted_memory = self._branch(now, 0, None, then)
-            else:
-                acted, acted_memory = self._played(_with_rng_advanced(start, advance), action, then)
+            # The state after the last step is already known.
+            origin, skipped = (now, 0) if action is None else (start, advance)
+            acted, acted_memory = self._branch(origin, skipped, action, then)
             idle, idle_memory = self._branch(start, advance, asked["control"], then)
             advanced = _with_rng_advanced(start, advance)
             action_draws, control_draws = _draws_between(advanced, acted), _draws_between(advanced, idle)
