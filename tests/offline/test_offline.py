@@ -99,20 +99,22 @@ def test_explorer_walks_to_untried_actions():
 def test_opener_without_effect_is_not_used_again():
     graph = MapGraph()
     graph.add_move(Move(1, "down", 2))
-    graph.tries.add_opening(1, "down", ["push rug", "pull cord"])
-    explorer = OfflineExplorer(graph, lambda place: [remembered("dig", "SUCCESS", 5)] if place == 2 else [])
+    memories = {1: [remembered("open trap door", "SUCCESS")], 2: [remembered("dig", "SUCCESS", 5)]}
+    explorer = OfflineExplorer(graph, lambda place: memories[place])
     bare = replace(CONTEXT, observation=replace(NOW, visible=()))
     responses = [
         ("Hall", ()),
+        ("Opened.", ()),
         ("The trap door is closed.", ("down",)),
-        ("You can't move it any more.", ("down", "push rug")),
-        ("The trap door is closed.", ("down", "push rug")),
+        ("It is stuck.", ("down", "open trap door")),
+        ("The trap door is closed.", ("down", "open trap door")),
     ]
     played = [
         explorer.get_action_with_reasoning(replace(bare, response=response, failed_here=failed, turn=turn)).action
         for turn, (response, failed) in enumerate(responses, start=1)
     ]
-    assert played == ["down", "push rug", "down", "pull cord"]
+    assert played[:4] == ["open trap door", "down", "open trap door", "down"]
+    assert played[4] != "open trap door"
 
 
 def test_new_episode_starts_from_memory_alone():

@@ -21,6 +21,8 @@ _WORTHWHILE_RATE = 0.02
 """The least rate of successful blows for which a fight is worth its turns."""
 _MAX_DROPS = 4
 """Maximum number of times per episode that a thing is dropped to make room."""
+_MAX_OPENED = 3
+"""Maximum number of times per episode that an action is repeated to open an exit."""
 _NEED_MARGIN = 10
 """The moves before a deadline in which a need is met."""
 _MAX_UNBLOCKED = 3
@@ -84,15 +86,17 @@ def fight(turn: TurnView) -> AgentDecision | None:
 
 
 def open_again(turn: TurnView) -> AgentDecision | None:
-    """A closed exit may be opened by the action that opened it before."""
-    action, turn.notes.opener = turn.notes.opener, None
-    if action is None or not turn.is_valid(action):
+    """A closed exit may need something opened that was opened before, so open it again."""
+    notes, last = turn.notes, turn.notes.last
+    if last is None or last.place != turn.here or (turn.here, exit_name(last.action)) not in notes.blocked:
         return None
-    turn.unblock()
-    turn.mark_done(action)
-    if action.startswith("drop "):
-        _lay_down(turn, action.removeprefix("drop "), is_tool=True)
-    return AgentDecision(action, "This has opened the closed exit before.")
+    for action in turn.place.openers(turn.context.response):
+        if action not in turn.place.refusals and notes.may_repeat(action, _MAX_OPENED) and turn.is_valid(action):
+            notes.count(action)
+            turn.unblock()
+            turn.mark_done(action)
+            return AgentDecision(action, "This has opened the closed exit before.")
+    return None
 
 
 def take_back(turn: TurnView) -> AgentDecision | None:

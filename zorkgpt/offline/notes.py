@@ -69,8 +69,6 @@ class EpisodeNotes:
     """Tools that were dropped here in order to pass an exit."""
     laid_down: dict[str, int] = field(default_factory=dict)
     """Dropped tool → its place."""
-    opener: str | None = None
-    """The action that opens the exit that was closed on the last turn."""
     repeated: dict[str, int] = field(default_factory=dict)
     """Action with a limited number of repetitions → the repetitions so far."""
     started_over: int | None = None

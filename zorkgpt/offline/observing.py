@@ -15,8 +15,6 @@ _MAY_OPEN_AN_EXIT = ("open ", "push ", "pull ", "turn ", "unlock ")
 """Actions that may open an exit."""
 _NEW_TEXT = 0.3
 """The value of a new text, compared to 1 for a change of the world."""
-_MAX_OPENED = 3
-"""Maximum repetitions of an action in an episode to open an exit."""
 
 
 def observe_result(turn: TurnView) -> None:
@@ -90,7 +88,6 @@ def observe_place(turn: TurnView, offers: Sequence[Offer]) -> None:
     notes = turn.notes
     if notes.walking and notes.walking[0] == turn.here:
         notes.blocked.add(notes.walking)
-        _find_opener(turn, notes.walking[1])
     notes.walking = None
     if notes.last is None or notes.last.place != turn.here:
         notes.left_behind = []
@@ -123,22 +120,6 @@ def _note_changes(turn: TurnView) -> None:
         turn.notes.blocked.clear()
     else:
         turn.unblock()
-
-
-def _find_opener(turn: TurnView, way: str) -> None:
-    """Record an action that may open a closed exit, from the map or from the names in the response."""
-    notes, response = turn.notes, turn.context.response
-    openers = (*turn.graph.tries.opened_by.get(turn.here, {}).get(way, ()), *turn.place.openers(response))
-    # If the player carries too much, the things carried now decide what to drop.
-    droppable = () if is_laden(response) else notes.held
-    possible = (action for action in openers if not action.startswith("drop ") or action[len("drop ") :] in droppable)
-    # If an action has no effect now, something else is closed.
-    useful = (action for action in possible if action not in turn.place.refusals)
-    repeatable = (action for action in useful if notes.may_repeat(action, _MAX_OPENED))
-    opener = min(repeatable, key=lambda action: notes.repeated.get(action, 0), default=None)
-    if opener is not None:
-        notes.opener = opener
-        notes.count(opener)
 
 
 def _note_mentioned(turn: TurnView) -> None:
