@@ -13,10 +13,10 @@ import zlib
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from game_interface.core.discovery import DIRECTIONS
 from game_interface.core.losses import DetectedLoss
+from game_interface.core.snapshots import BranchState, WorkerBranches
 from game_interface.core.transcript import common_end
 from game_interface.core.worker import RNG_ADVANCES, with_rng_advanced
 from game_interface.models import Transition
@@ -99,40 +99,6 @@ def _difference(state: bytes, present: bytes) -> bytes:
     return (int.from_bytes(state, "big") ^ int.from_bytes(mask, "big")).to_bytes(len(state), "big")
 
 
-@dataclass(frozen=True, slots=True)
-class BranchState:
-    """The state of the game in a branch."""
-
-    room: int | None
-    score: int | None
-    moves: int | None
-    died: bool
-    over: bool
-    """No more commands can be played: the game is over or asks a question."""
-    sentence: str
-    """As in `Loss.sentence`."""
-    at_hand: frozenset[int]
-    """The visible and carried objects."""
-
-    def same_situation(self, other: "BranchState") -> bool:
-        """Return whether room, score, moves and objects are equal. False if the moves are unknown."""
-        return self.moves is not None and (self.room, self.score, self.moves, self.at_hand) == (
-            (other.room, other.score, other.moves, other.at_hand)
-        )
-
-
-class Branches(Protocol):
-    """Plays commands from saved states."""
-
-    def load(self, state: bytes) -> BranchState:
-        """Restore a state."""
-        ...
-
-    def play(self, command: str) -> BranchState:
-        """Play a command from the current state of the branch."""
-        ...
-
-
 @dataclass(slots=True)
 class CauseFinder:
     """Finds the cause of the loss on one turn.
@@ -145,7 +111,7 @@ class CauseFinder:
     detected: DetectedLoss
     command: str
     recent: RecentStates
-    branches: Branches
+    branches: WorkerBranches
     idle: str
     """A command that only takes one move."""
     _played: int = field(default=0, init=False)

@@ -333,23 +333,17 @@ def _has_effect(moved: tuple[ObjectMove, ...], changed: tuple[AttributeChange, .
 def _marked(action_changes: Changes, control_changes: Changes) -> Changes:
     """Return the changes by the action. Those that the control causes too are marked as independent."""
     moved, changed = action_changes
-    independent_moves = {_move_key(move) for move in control_changes[0]}
-    independent_changes = {_change_key(change) for change in control_changes[1]}
+    moves = {(move.number, move.destination_number) for move in control_changes[0]}
+    values = {(change.number, change.attribute, change.value) for change in control_changes[1]}
     return (
-        tuple(replace(move, by_itself=move.by_itself or _move_key(move) in independent_moves) for move in moved),
         tuple(
-            replace(change, by_itself=change.by_itself or _change_key(change) in independent_changes)
+            replace(move, by_itself=True) if (move.number, move.destination_number) in moves else move for move in moved
+        ),
+        tuple(
+            replace(change, by_itself=True) if (change.number, change.attribute, change.value) in values else change
             for change in changed
         ),
     )
-
-
-def _move_key(move: ObjectMove) -> tuple[int, int | None]:
-    return move.number, move.destination_number
-
-
-def _change_key(change: AttributeChange) -> tuple[int, str, bool]:
-    return change.number, change.attribute, change.value
 
 
 _ATTRIBUTE_OF = {"open": "open", "close": "open", "shut": "open", "lock": "locked", "unlock": "locked"}

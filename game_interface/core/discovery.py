@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from game_interface.core.profile import INFORM_ATTRIBUTES, Profile, with_inform_names
-from game_interface.core.zmachine import Header, View, changes
+from game_interface.core.worker import InterpreterState
+from game_interface.core.zmachine import View, ZMachine, changes
 from zorkgpt.text import SHORT_DIRECTIONS
 
 DIRECTIONS = (*SHORT_DIRECTIONS.values(), "in", "out")
@@ -20,16 +21,8 @@ _MAX_TRIALS = 72
 _GLOBALS = 240
 
 
-@dataclass(frozen=True, slots=True)
-class SavedState:
-    """An interpreter state with a view of its memory."""
-
-    state: bytes
-    view: View
-
-
-TryCommand = Callable[[SavedState, str], SavedState | None]
-"""Plays a command from a saved state. Returns None if the interpreter fails."""
+TryCommand = Callable[[InterpreterState, str], InterpreterState | None]
+"""Plays a command from a state. Returns None if the interpreter fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +38,23 @@ def with_table(profile: Profile, player: int, max_score: int) -> Profile:
     return replace(profile, player=profile.player or player or None, max_score=profile.max_score or max_score or None)
 
 
-def discover(profile: Profile, header: Header, opening: SavedState, try_command: TryCommand) -> Profile:
+def discover(profile: Profile, machine: ZMachine, opening: InterpreterState, try_command: TryCommand) -> Profile:
     """Return the profile completed by trying moves. Values that are already known are not changed."""
-    trials = [trial for trial in _trials(opening, try_command) if changes(trial.before, trial.after).moved]
+    trials = [trial for trial in _trials(machine, opening, try_command) if changes(trial.before, trial.after).moved]
     player = profile.player
     if player is None or not any(trial.before.parent(player) != trial.after.parent(player) for trial in trials):
         # A player that was only guessed by its name is replaced by an object that moves.
         player = _player(profile, trials) or player
-    if player is None and not trials and header.compiler:
-        return _by_name(profile, opening.view)
+    by_inform = bool(machine.header.compiler)
     if player is None:
-        return profile
+        return _by_name(profile, machine.view(opening.memory)) if by_inform and not trials else profile
     walks = [trial for trial in trials if trial.before.parent(player) != trial.after.parent(player)]
     profile = replace(profile, player=player)
     if not walks:
         return profile
     if profile.rooms_parent is None:
         profile = replace(profile, rooms_parent=_rooms_parent(walks, player))
-    return _with_inform_library(profile, player, walks) if header.compiler else profile
+    return _with_inform_library(profile, player, walks) if by_inform else profile
 
 
 def is_complete(profile: Profile) -> bool:
@@ -87,20 +79,22 @@ def _by_name(profile: Profile, view: View) -> Profile:
     return profile
 
 
-def _trials(opening: SavedState, try_command: TryCommand) -> Iterator[_MoveTrial]:
+def _trials(machine: ZMachine, opening: InterpreterState, try_command: TryCommand) -> Iterator[_MoveTrial]:
     """Try every direction from the opening and from the states that these lead to, breadth first."""
-    pending, seen, tried = [opening], {opening.view.fingerprint()}, 0
+    pending, seen, tried = [opening], {machine.view(opening.memory).fingerprint()}, 0
     while pending and tried < _MAX_TRIALS:
-        before = pending.pop(0)
+        start = pending.pop(0)
+        before = machine.view(start.memory)
         for direction in DIRECTIONS:
             tried += 1
-            after = try_command(before, direction)
-            if after is None:
+            end = try_command(start, direction)
+            if end is None:
                 continue
-            yield _MoveTrial(before.view, after.view)
-            if (fingerprint := after.view.fingerprint()) not in seen:
+            after = machine.view(end.memory)
+            yield _MoveTrial(before, after)
+            if (fingerprint := after.fingerprint()) not in seen:
                 seen.add(fingerprint)
-                pending.append(after)
+                pending.append(end)
 
 
 def _views(trials: list[_MoveTrial]) -> list[View]:

@@ -82,17 +82,14 @@ class StoryExplorer:
 
     def _explored(self, known: Profile, here: InterpreterState) -> Profile:
         """Return the profile completed by trying moves. Changes the worker's state."""
-        start = discovery.SavedState(here.state, self._machine.view(here.memory))
-        return discovery.discover(known, self._machine.header, start, self._try)
+        return discovery.discover(known, self._machine, here, self._try)
 
-    def _try(self, start: discovery.SavedState, command: str) -> discovery.SavedState | None:
-        """Play a command from a saved state. Return None if the interpreter fails."""
+    def _try(self, start: InterpreterState, command: str) -> InterpreterState | None:
         try:
             self._worker.load(start.state)
-            after = self._worker.step(spelled_walk(command, self._language).encode("ascii"))
+            return self._worker.step(spelled_walk(command, self._language).encode("ascii"))
         except WorkerFailure:
             return None
-        return discovery.SavedState(after.state, self._machine.view(after.memory))
 
 
 def _log_explored(profile: Profile) -> None:

@@ -178,33 +178,22 @@ def _infocom_prepositions(machine: ZMachine) -> dict[int, frozenset[str]]:
 def _infocom_lines(story: bytes, address: int, prepositions: dict[int, frozenset[str]]) -> Iterator[GrammarLine]:
     for line in range(story[address]):
         at = address + 1 + line * _INFOCOM_LINE_BYTES
-        (
-            objects,
-            first_preposition,
-            second_preposition,
-            first_implied,
-            second_implied,
-            first_options,
-            second_options,
-            action,
-        ) = story[at : at + _INFOCOM_LINE_BYTES]
+        objects, word1, word2, implied1, implied2, options1, options2, action = story[at : at + _INFOCOM_LINE_BYTES]
         before_first, before_second = (
             (GrammarToken(TokenKind.WORD, prepositions.get(word, frozenset())),) if word else ()
-            for word in (first_preposition, second_preposition)
+            for word in (word1, word2)
         )
-        first, second = (
-            GrammarToken(_infocom_kind(options), attribute=implied or None)
-            for options, implied in ((first_options, first_implied), (second_options, second_implied))
-        )
-        no_first = ImpliedObject(first.kind, first_implied)
-        no_second = ImpliedObject(second.kind, second_implied)
+        first = GrammarToken(_infocom_kind(options1), attribute=implied1 or None)
+        second = GrammarToken(_infocom_kind(options2), attribute=implied2 or None)
+        no_first = ImpliedObject(first.kind, implied1)
+        no_second = ImpliedObject(second.kind, implied2)
         if objects == 0:
             yield GrammarLine(before_first, action)
-        if objects == 1 and first_implied:
+        if objects == 1 and implied1:
             yield GrammarLine(before_first, action, (no_first,))
-        if objects == 2 and first_implied and second_implied:
+        if objects == 2 and implied1 and implied2:
             yield GrammarLine(before_first, action, (no_first, no_second))
-        if objects == 1 or (objects == 2 and second_implied):
+        if objects == 1 or (objects == 2 and implied2):
             implied = (no_second,) if objects == 2 else ()
             yield GrammarLine((*before_first, first), action, implied)
             if before_first:  # "turn on lamp", "turn lamp on"

@@ -5,10 +5,9 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 
 from game_interface.core import grammar
-from game_interface.core.causes import BranchState, CauseFinder, RecentStates
+from game_interface.core.causes import CauseFinder, RecentStates
 from game_interface.core.counterfactual import Bookkeeping, Counterfactual, fell_short
 from game_interface.core.coverage import StoryFact, story_facts
 from game_interface.core.exploration import StoryExplorer
@@ -23,7 +22,7 @@ from game_interface.core.revealed import NamedThings, as_revealed
 from game_interface.core.sanitize import SeveralCommands, clean_command, clean_key, spelled_walk
 from game_interface.core.saved_game import SavedGame
 from game_interface.core.scene import SceneReader
-from game_interface.core.snapshots import SnapshotReader, WorkerBranches
+from game_interface.core.snapshots import BranchState, SnapshotReader, WorkerBranches
 from game_interface.core.transcript import Ending
 from game_interface.core.worker import InterpreterState, Worker, WorkerFailure
 from game_interface.core.zmachine import View, ZMachine
@@ -139,9 +138,7 @@ class JerichoInterface:
     def __enter__(self) -> "JerichoInterface":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     # Acting

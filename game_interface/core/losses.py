@@ -65,10 +65,10 @@ class LossDetector:
         """Return the directly held things that are now out of reach, except those that the command names."""
         if not step.before.inventory or step.after.location is None or step.died or step.finished:
             return ()
-        named = self.named.in_text(command)
-        return tuple(
-            item for item in step.before.inventory if item.num not in named and self._is_out_of_reach(after, item.num)
-        )
+        held = {item.num for item in step.after.inventory or ()}
+        gone = [item for item in step.before.inventory if item.num not in held]
+        named = self.named.in_text(command) if gone else frozenset[int]()
+        return tuple(item for item in gone if item.num not in named and self._is_out_of_reach(after, item.num))
 
     def _is_out_of_reach(self, view: View, number: int) -> bool:
         """Return whether an object is neither carried nor in the player's room, or is held by a creature."""

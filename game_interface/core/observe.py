@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from game_interface.core.light import Light, RoomState, state_of
 from game_interface.core.names import Names, is_shown
@@ -41,14 +41,6 @@ class ViewReader:
         return self.profile.numbers_of(*_SHOWS_CONTENTS)
 
     @cached_property
-    def _concealed(self) -> frozenset[int]:
-        return self.profile.numbers_of("concealed")
-
-    @cached_property
-    def _container(self) -> frozenset[int]:
-        return self.profile.numbers_of("container")
-
-    @cached_property
     def _states(self) -> frozenset[int]:
         """The attributes that are states, such as open or locked."""
         return self.profile.numbers_of(*STATES)
@@ -67,17 +59,7 @@ class ViewReader:
 
     def room(self, view: View) -> int | None:
         """Return the number of the player's room. None if unknown."""
-        profile = self.profile
-        above = view.ancestors(profile.player) if profile.player else ()
-        if profile.location_global is not None:
-            location = view.global_value(profile.location_global)
-            # In the dark, Inform's library sets this global to `thedark`, which does not contain the player. Before the
-            # game begins, it is the room where the player will be put, or the nameless library object.
-            if location and (location in above or (not above and is_shown(view.name(location)))):
-                return location if view.exists(location) else None
-        if profile.rooms_parent in above:
-            above = above[: above.index(profile.rooms_parent)]
-        return above[-1] if above else None
+        return _room(view, self.profile.player, self.profile.location_global, self.profile.rooms_parent)
 
     def room_state(self, view: View, room: int) -> RoomState:
         """Return the state that determines whether a room is dark."""
@@ -114,6 +96,7 @@ class ViewReader:
         visible: tuple[Item, ...] | None = None
         if room:
             visible = () if dark else self._items(view, self._visible(view, room))
+        doors = self._doors(view, room, visible or ()) if room else ()
         return Observation(
             location=self.place(view, room) if room else None,
             inventory=None if carried is None else tuple(item for item in carried if item.parent == player),
@@ -124,8 +107,10 @@ class ViewReader:
             vehicle=Location(holder, self.names.of_thing(view, holder)) if room and holder not in (0, room) else None,
             dark=dark,
             creatures=self._creatures(view, visible or ()),
-            circumstances=self._circumstances(view, room, carried or (), visible or (), dark=dark, holder=holder),
-            doors=self._doors(view, room, visible or ()) if room else (),
+            circumstances=self._circumstances(
+                view, carried or (), (*(visible or ()), *doors), dark=dark, holder=holder
+            ),
+            doors=doors,
         )
 
     def revealed(self, view: View, now: Observation, before: Collection[int], named: Collection[int]) -> frozenset[int]:
@@ -140,8 +125,8 @@ class ViewReader:
         """
         player, room = self.profile.player, now.location_id
         revealed = set(before)
-        for number in named:
-            if number not in revealed and (room in view.ancestors(number) or self.is_shared(view, number)):
+        for number in set(named) - revealed:
+            if room in view.ancestors(number) or self.is_shared(view, number):
                 revealed.add(number)
         revealed |= {item.num for item in now.carried or ()}
         if player:
@@ -163,24 +148,15 @@ class ViewReader:
         return None if index is None else after.global_value(index) - before.global_value(index)
 
     def _circumstances(
-        self,
-        view: View,
-        room: int | None,
-        carried: tuple[Item, ...],
-        visible: tuple[Item, ...],
-        *,
-        dark: bool,
-        holder: int,
+        self, view: View, carried: tuple[Item, ...], others: tuple[Item | Door, ...], *, dark: bool, holder: int
     ) -> str:
         """Return `Observation.circumstances`."""
         numbers = sorted(item.num for item in carried)
-        at_hand = {*numbers, *(item.num for item in visible), *(self._listed_doors(view, room) if room else ())}
-        states = sorted(
-            (number, *sorted(attributes))
-            for number in at_hand
-            if (attributes := view.attributes(number) & self._states)
-        )
-        return hashlib.blake2b(repr((numbers, states, (dark, holder))).encode(), digest_size=8).hexdigest()
+        states: list[tuple[int, ...]] = []
+        for number in {*numbers, *(thing.num for thing in others)}:
+            if attributes := view.attributes(number) & self._states:
+                states.append((number, *sorted(attributes)))
+        return hashlib.blake2b(repr((numbers, sorted(states), (dark, holder))).encode(), digest_size=8).hexdigest()
 
     def mentioned(self, view: View, room: int) -> frozenset[int]:
         """Return the objects that the room's properties list.
@@ -191,15 +167,16 @@ class ViewReader:
             return frozenset()
         return frozenset(number for value in view.properties(room).values() for number in value)
 
-    def _listed_doors(self, view: View, room: int) -> list[int]:
-        if "door" not in self.profile.attributes:
-            return []
-        return [number for number in self.mentioned(view, room) if self.profile.has(view, number, "door")]
-
     def _doors(self, view: View, room: int, visible: tuple[Item, ...]) -> tuple[Door, ...]:
-        visible_doors = (item.num for item in visible if self.profile.has(view, item.num, "door"))
-        doors = sorted({*self._listed_doors(view, room), *visible_doors})
-        return tuple(Door(door, self.name(view, door), self.profile.has(view, door, "open")) for door in doors)
+        profile = self.profile
+        if "door" not in profile.attributes:
+            return ()
+        numbers = sorted(self.mentioned(view, room).union(item.num for item in visible))
+        return tuple(
+            Door(number, self.name(view, number), profile.has(view, number, "open"))
+            for number in numbers
+            if profile.has(view, number, "door")
+        )
 
     def _creatures(self, view: View, items: tuple[Item, ...]) -> tuple[Item, ...] | None:
         if "animate" not in self.profile.attributes:
@@ -221,18 +198,17 @@ class ViewReader:
 
     def _visible(self, view: View, room: int) -> list[int]:
         """Return the visible objects in a room. Holders come before their contents."""
-        player = self.profile.player
+        profile = self.profile
         visible: list[int] = []
         pending = list(reversed(view.children(room)))
         while pending and len(visible) <= view.machine.object_count:
             number = pending.pop()
-            attributes = view.attributes(number)
-            if number == player or self._concealed & attributes:
+            if number == profile.player or profile.has(view, number, "concealed"):
                 continue
             visible.append(number)
             children = view.children(number)
             # The player sees the contents of the vehicle that the player is in.
-            if children and (self._shows_contents & attributes or player in children):
+            if children and (self._shows_contents & view.attributes(number) or profile.player in children):
                 pending += reversed(children)
         return visible
 
@@ -313,5 +289,18 @@ class ViewReader:
         )
 
     def _is_closed_container(self, view: View, number: int) -> bool:
-        attributes = view.attributes(number)
-        return bool(self._container & attributes) and not self._shows_contents & attributes
+        return self.profile.has(view, number, "container") and not self._shows_contents & view.attributes(number)
+
+
+@lru_cache(maxsize=8)
+def _room(view: View, player: int | None, location_global: int | None, rooms_parent: int | None) -> int | None:
+    above = view.ancestors(player) if player else ()
+    if location_global is not None:
+        location = view.global_value(location_global)
+        # In the dark, Inform's library sets this global to `thedark`, which does not contain the player. Before the
+        # game begins, it is the room where the player will be put, or the nameless library object.
+        if location and (location in above or (not above and is_shown(view.name(location)))):
+            return location if view.exists(location) else None
+    if rooms_parent in above:
+        above = above[: above.index(rooms_parent)]
+    return above[-1] if above else None

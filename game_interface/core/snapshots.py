@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from game_interface.core.causes import BranchState
 from game_interface.core.observe import ViewReader
 from game_interface.core.prompts import Prompts
 from game_interface.core.sanitize import spelled_walk
@@ -10,6 +9,28 @@ from game_interface.core.transcript import Ending, last_words, read_ending, with
 from game_interface.core.worker import InterpreterState, Worker
 from game_interface.core.zmachine import View, ZMachine
 from game_interface.models import Language, Observation
+
+
+@dataclass(frozen=True, slots=True)
+class BranchState:
+    """The state of the game in a branch."""
+
+    room: int | None
+    score: int | None
+    moves: int | None
+    died: bool
+    over: bool
+    """No more commands can be played: the game is over or asks a question."""
+    sentence: str
+    """As in `Loss.sentence`."""
+    at_hand: frozenset[int]
+    """The visible and carried objects."""
+
+    def same_situation(self, other: "BranchState") -> bool:
+        """Return whether room, score, moves and objects are equal. False if the moves are unknown."""
+        return self.moves is not None and (self.room, self.score, self.moves, self.at_hand) == (
+            (other.room, other.score, other.moves, other.at_hand)
+        )
 
 
 @dataclass(frozen=True, slots=True)

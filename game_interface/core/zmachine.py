@@ -210,7 +210,8 @@ class View:
         return _set_bits(self.data[at : at + machine.attribute_bytes])
 
     def _properties_at(self, number: int) -> int:
-        return word_at(self.data, self._entry(number) + self.machine.entry_size - 2) if self.exists(number) else 0
+        """Return the address of the object's property table. 0 if there is no such object."""
+        return word_at(self.data, self._entry(number + 1) - 2) if self.exists(number) else 0
 
     def name(self, number: int) -> str:
         """Return the object's short name with abbreviations expanded. "" if none."""
