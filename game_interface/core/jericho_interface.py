@@ -389,15 +389,14 @@ class JerichoInterface:
         """Return the objects that a command can refer to now. None if unknown."""
         now = self._current()
         if self._scene is None or self._scene[0] is not now:
-            self._scene = now, self._scenes.scene(now.view, now.complete)
+            self._scene = now, self._scenes.scene(now.view, now.observation)
         return self._scene[1]
 
     def things(self) -> tuple[ThingState, ...]:
         """Return the revealed things here and the carried things, with their holders and states."""
         now = self._current()
         if self._things is None or self._things[0] is not now:
-            things = self._scenes.things(now.view, now.complete, self.scene())
-            self._things = now, tuple(thing for thing in things if thing.number in now.revealed)
+            self._things = now, self._scenes.things(now.view, now.observation, self.scene(), now.revealed)
         return self._things[1]
 
     def all_objects(self) -> tuple[PlacedObject, ...]:

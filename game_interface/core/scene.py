@@ -51,12 +51,19 @@ class SceneReader:
             set_attributes=set_attributes,
         )
 
-    def things(self, view: View, now: Observation, scene: Scene | None) -> tuple[ThingState, ...]:
-        """Return the visible and carried things, and the shared scenery in scope that has a state, such as doors."""
+    def things(
+        self, view: View, now: Observation, scene: Scene | None, revealed: frozenset[int]
+    ) -> tuple[ThingState, ...]:
+        """Return the visible and carried things, and the shared scenery in scope that has a state, such as doors.
+
+        Args:
+            now: The observation, limited to revealed things.
+            revealed: The revealed things.
+        """
         reader, room = self._reader, now.location_id
         carried = {item.num: item for item in now.carried or ()}
         at_hand = {item.num: item for item in now.visible or ()} | carried
-        others = sorted(scene.in_scope - at_hand.keys() - {room, reader.profile.player}) if scene else ()
+        others = sorted((scene.in_scope & revealed) - at_hand.keys() - {room, reader.profile.player}) if scene else ()
         things = [self._thing(view, item, room, item.num in carried) for item in at_hand.values()]
         for number in others:
             if reader.is_shared(view, number) and not reader.profile.has(view, number, "concealed"):
