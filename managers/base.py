@@ -34,7 +34,7 @@ class BaseManager:
         """Do periodic work if it is due. Called after every turn."""
 
     def end_episode(self, reason: str) -> None:
-        """Finish the episode and save what outlives it. An error is logged and keeps no other manager from it.
+        """Finish the episode and save what later episodes need. Errors are logged and don't affect other managers.
 
         Args:
             reason: An `EpisodeEnding`.

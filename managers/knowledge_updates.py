@@ -72,7 +72,7 @@ class KnowledgeUpdates:
         """Learn from a finished episode, and return whether that succeeded.
 
         Args:
-            reason: Why it ended; "" if unknown.
+            reason: Why it ended. "" if unknown.
         """
         if not turns:
             return True

@@ -25,7 +25,7 @@ class MapManager(BaseManager):
 
     Args:
         remember: Whether to load and save the map. Otherwise every episode starts with an empty one.
-        is_open: Returns whether a door is open, by object number; None if unknown.
+        is_open: Returns whether a door is open, by object number. None if unknown.
 
     Raises:
         ZorkGPTError: If the map file exists, and can't be read or was written by a later version.

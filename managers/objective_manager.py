@@ -99,7 +99,7 @@ class ObjectiveManager(BaseManager):
         return tuple(prompt_line(objective, names) for objective in self.tracker.pursued())
 
     def destination(self) -> int | None:
-        """Return the location of the most promising objective with a location; None if there is none."""
+        """Return the location of the most promising objective with a location. None if there is none."""
         return next((objective.places[0] for objective in self.tracker.pursued() if objective.places), None)
 
     def _find(self, about: Sequence[int]) -> None:

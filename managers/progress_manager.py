@@ -47,7 +47,7 @@ class ProgressManager(BaseManager):
         return bool(0 < self._stuck_after_turns <= self._idle_turns)
 
     def notices(self) -> tuple[str, ...]:
-        """Return notices for the player; () while it makes progress."""
+        """Return notices for the player. () if the player makes progress."""
         notices = []
         if self._loop is not None:
             notices.append(_loop_notice(self._loop))

@@ -52,7 +52,7 @@ class RejectionManager(BaseManager):
         self._counts = dict.fromkeys(self._counts, 0)
 
     def consider(self, action: str, judge: Callable[[], CriticVerdict]) -> Rejection | None:
-        """Return the rejection to show to the player; None if the action is played.
+        """Return the rejection to show to the player. None if the action is played.
 
         Args:
             judge: Called only if its verdict can matter.
@@ -75,7 +75,7 @@ class RejectionManager(BaseManager):
         return tuple(self._rejections)
 
     def score_of(self, action: str) -> float | None:
-        """Return the score of this proposal by the critic's model in this turn; None if it was not asked."""
+        """Return the score of this proposal by the critic's model in this turn. None if it was not asked."""
         return self._scores.get(action)
 
     def trust(self, judge: str) -> float:

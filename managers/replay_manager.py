@@ -22,7 +22,7 @@ from zorkgpt.run_folder import BEST_LINE_FILE
 from zorkgpt.world.graph import MapGraph
 
 RouteSearch = Callable[[ReplayRoute | None], ReplayRoute | None]
-"""Continues a search from the best known commands, and returns the best so far; None if nothing was found."""
+"""Continues a search from the best known commands, and returns the best so far. None if nothing was found."""
 
 
 class ReplayManager(BaseManager):
@@ -33,7 +33,7 @@ class ReplayManager(BaseManager):
         archive: Reads the earlier episodes of the same story and seed.
         graph: The map, for detours and deadly actions.
         keeps_line: Whether to maintain and offer the best line.
-        search: Searches for commands to start an episode with; None without a search.
+        search: Searches for commands to start an episode with. None without a search.
     """
 
     def __init__(
@@ -55,12 +55,12 @@ class ReplayManager(BaseManager):
         line = load_line(self._line_file, game.story.sha256, archive.seed) if self._line_file else None
         self._follower = LineFollower(line, graph)
         self.journey: Journey | None = None
-        """The commands that a search found for the start of this episode; None without a search."""
+        """The commands that a search found for the start of this episode. None without a search."""
         self._counts = {"searches": 0, "arrived": 0, "diverged": 0, "turns_replayed": 0, "followed": 0}
 
     @property
     def followed(self) -> Journey | None:
-        """The part of the best line that the player last asked for; None if it asked for none in this episode."""
+        """The part of the best line that the player last asked for. None if it asked for none in this episode."""
         return self._follower.followed
 
     def reset(self) -> None:
@@ -99,11 +99,11 @@ class ReplayManager(BaseManager):
             self._follower = LineFollower(line, self._graph)
 
     def ahead(self, now: Observation) -> LineAhead | None:
-        """Return the rest of the best line; None if this state is not on it or nothing is left."""
+        """Return the rest of the best line. None if this state is not on it or nothing is left."""
         return self._follower.ahead(now, self._state.turn_count)
 
     def follow(self, now: Observation, most: int | None = None) -> Journey | None:
-        """Start to follow the best line, for at most `most` steps; None if this state is not on it."""
+        """Start to follow the best line, for at most `most` steps. None if this state is not on it."""
         part = self._follower.follow(now, self._state.turn_count, most)
         self._counts["followed"] += part is not None
         return part

@@ -127,7 +127,7 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, replays: R
 
 
 def _knowledge(services: Services) -> KnowledgeManager | None:
-    """Return the manager of the knowledge base; None without memory."""
+    """Return the manager of the knowledge base. None without memory."""
     if services.knowledge is None:
         return None
     return KnowledgeManager(
@@ -217,7 +217,7 @@ def _search(services: Services) -> RouteSearch:
 
 
 def _critic(services: Services) -> Critic | None:
-    """Return the critic; None if proposals are played without review."""
+    """Return the critic. None if proposals are played without review."""
     config, language = services.config, services.game.language
     if not (config.enable_critic and services.player_decides) or services.options.is_plain:
         return None

@@ -1,4 +1,4 @@
-"""Tell the memory what happened in a turn."""
+"""Record the results of turns in the memory."""
 
 from collections.abc import Sequence
 
@@ -31,7 +31,7 @@ class TurnLearner:
             self._background.add(MEMORY, services.memory.learn_from, request_from)
 
     def things(self) -> Sequence[ThingState]:
-        """Return the visible and carried things, which `learn` compares; empty without memory."""
+        """Return the visible and carried things, for `learn`. Empty without memory."""
         return self._game.things() if self._memory else ()
 
     def learn(self, step: Transition, before: Sequence[ThingState]) -> None:
@@ -64,7 +64,7 @@ class TurnLearner:
         self._ask(memory.take_outcome(source.num, source.name, step.action, step.response, truth))
 
     def learn_arrival(self, step: Transition, place: Location) -> bool:
-        """Record an arrival that is no action's outcome, such as the opening. Return False if it is not the first."""
+        """Record an arrival without an action, such as the opening. Return False if it is not the first visit."""
         if self._memory is None or not self._memory.is_first_visit(place.num):
             return False
         truth = ground_truth(step, turn=self._state.turn_count, first_visit=True, after=self._game.things())

@@ -44,7 +44,7 @@ class PlayerChoice:
     """A key of `PLAYERS`."""
     why: str
     models: LLMSettings | None
-    """The models of all roles; None for rules."""
+    """The models of all roles. None for rules."""
     servers: tuple[ModelStatus, ...] = ()
     """The servers of the models, as checked at the start."""
 
@@ -55,7 +55,7 @@ class PlayerChoice:
 
     @property
     def agent_model(self) -> str | None:
-        """The name of the model that plays; None for other players."""
+        """The name of the model that plays. None for other players."""
         return self.models.of(Role.AGENT).model if self.kind in _WITH_MODEL and self.models else None
 
 
@@ -121,10 +121,10 @@ def _experience(services: "Services") -> Experiences:
         return any(outcome is not None and outcome[0] == step.action for outcome in outcomes)
 
     def experience() -> Experience:
-        for kept in services.trails.before(services.state.episode_id):
-            if kept.trail.episode not in episodes:
-                episodes.add(kept.trail.episode)
-                gathered.add(kept.trail)
+        for saved in services.trails.before(services.state.episode_id):
+            if saved.trail.episode not in episodes:
+                episodes.add(saved.trail.episode)
+                gathered.add(saved.trail)
         searched = _searched_trails(services)
         trails = deepcopy(gathered) if searched else gathered
         for trail in searched:
@@ -136,7 +136,7 @@ def _experience(services: "Services") -> Experiences:
 
 
 def _deadline(memories: Iterable[Memory]) -> int | None:
-    """Return the earliest move at which a clock killed the player; None if there was none."""
+    """Return the earliest move at which a clock killed the player. None if there was none."""
     valid = (memory for memory in memories if memory.superseded_by is None and not memory.vetoed)
     losses = (loss_in(memory.outcome) for memory in valid)
     deadlines = (loss[1] for loss in losses if loss and loss[0] is LossKind.DEATH and loss[1])

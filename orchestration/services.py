@@ -52,11 +52,11 @@ class RunOptions:
     person: Callable[[], Player] | None = None
     """Creates the human player."""
     keep_map: bool | None = None
-    """Whether the map outlives the episode. Defaults to whether memories do."""
+    """Whether to keep the map after the episode. Defaults to whether memories are kept."""
     observer: CallObserver | None = None
     """Is notified of the progress of each model call."""
     recorded_answers: AppliedAnswers | None = None
-    """The applied background answers of the run that is replayed; None if there are none."""
+    """The applied background answers of the run that is replayed. None if there are none."""
     stand_in: bool = True
     """Whether the rules choose a command if the model gives no usable one. Otherwise the episode ends."""
 
@@ -75,7 +75,7 @@ class Services:
     state: GameState
     episode_log: EpisodeLog
     models: ModelCalls | None
-    """The configured models; None if there are none, or `llm` overrides them."""
+    """The configured models. None if there are none, or `llm` overrides them."""
     llm: LLM | None
     """None if rules replace the model."""
     background_llm: LLM | None
@@ -85,12 +85,12 @@ class Services:
     memory: SimpleMemoryManager | None
     """None without memory."""
     synthesizer: ModelSynthesizer | None
-    """The memory's model; None if rules replace it."""
+    """The memory's model. None if rules replace it."""
     map: MapManager
     game: Game
     background: BackgroundQuestions
     tools: AgentTools | None = None
-    """The tools of the model that plays; None without tools."""
+    """The tools of the model that plays. None without tools."""
 
     def for_manager(self, name: str) -> tuple[Logger, GameConfiguration, GameState]:
         """Return the first arguments of every manager."""
@@ -229,14 +229,14 @@ def _memory(
     sha256, _, theirs = memory.store.claim_subject(f"{mark.sha256} {mark}").partition(" ")
     if sha256 not in ("", mark.sha256):
         raise WorkdirError(
-            f"{memory.store.name} keeps memories of {theirs}; {mark} can't be played with them. Name another database, "
-            "or a schema of its own, as memory_address."
+            f"{memory.store.name} keeps memories of {theirs}; {mark} can't be played with them. Use another database "
+            "or schema as memory_address."
         )
     return memory
 
 
 def _embeddings(config: GameConfiguration, llm: LLM | None) -> EmbeddingProvider | None:
-    """Return the configured provider; None without embeddings."""
+    """Return the configured provider. None without embeddings."""
     settings = settings_of(config).deduplication
     # Without a model, use the server for embeddings only if it is the configured provider.
     uses_server = llm is not None or settings.provider == "llm"

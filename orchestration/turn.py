@@ -49,7 +49,7 @@ class TurnCycle:
     """Plays turns and passes their records to all managers.
 
     Args:
-        critic: Reviews the player's proposals; None without review.
+        critic: Reviews the player's proposals. None without review.
         watch: Measures the time of each part.
     """
 
@@ -68,7 +68,7 @@ class TurnCycle:
         self._decided: dict[int, TurnDecision] = {}
         """Turn → its decision, for turns that are played again after an interruption."""
         self._logged_answers: dict[int, tuple[str, ...]] = {}
-        """Turn → the background questions whose answers were applied in it, for those of these turns in the log."""
+        """Turn → the background questions whose answers were applied in it, for such turns in the log."""
 
     def open(self, text: str) -> Opening:
         """Start an episode with the opening text and the arrival at the first location."""
@@ -250,7 +250,7 @@ class TurnCycle:
             manager.process_turn(record)
 
     def _forget_decisions(self) -> None:
-        """Play the next turns anew, even if they were played before an interruption."""
+        """Decide the next turns again, even if they were played before an interruption."""
         self._decided, self._logged_answers = {}, {}
 
     def _drain_events(self) -> list[MemoryEvent]:

@@ -44,7 +44,7 @@ class ZorkOrchestratorV2:
     """Plays episodes. Created by `orchestration.assembly.assemble`.
 
     Args:
-        critic: Reviews the player's proposals; None without review.
+        critic: Reviews the player's proposals. None without review.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class ZorkOrchestratorV2:
 
     @property
     def simple_memory(self) -> SimpleMemoryManager | None:
-        """The memory; None without memory."""
+        """The memory. None without memory."""
         return self.services.memory
 
     @property

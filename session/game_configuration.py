@@ -22,7 +22,7 @@ log = logging.getLogger("zorkgpt.configuration")
 LOG_FILE = "zorkgpt.log"
 """Name of the program's log in the working directory."""
 
-# Settings whose flat name is longer than their key, which alone would say too little.
+# Settings whose key alone would be unclear as a flat name.
 _RENAMED = {
     "enable_semantic_deduplication": ("memory_deduplication", "enable"),
     "deduplication_similarity_threshold": ("memory_deduplication", "similarity_threshold"),
@@ -81,8 +81,8 @@ class GameConfiguration(Tables):
         counts = Counter(name.casefold() for name in (*names, LOG_FILE, *FIXED_NAMES))
         if shared := [name for name in names if counts[name.casefold()] > 1]:
             raise ConfigurationError(
-                f"Two files of the working directory are named {min(shared)!r}. Give each of memory_file, "
-                f"{', '.join(files)} a name of its own."
+                f"Two files of the working directory are named {min(shared)!r}. Give memory_file, {', '.join(files)} "
+                "different names."
             )
         return self
 
@@ -129,10 +129,10 @@ class GameConfiguration(Tables):
 
     @property
     def kept_files(self) -> tuple[str, ...]:
-        """The names of the files that a story's folder holds beside its episodes."""
+        """The names of the files in a story's folder, in addition to its episodes."""
         files = self.files
-        kept = (files.map_state_file, files.objectives_file, files.state_export_file, files.knowledge_file)
-        return (self.simple_memory.memory_file, *kept, LOG_FILE)
+        lasting = (files.map_state_file, files.objectives_file, files.state_export_file, files.knowledge_file)
+        return (self.simple_memory.memory_file, *lasting, LOG_FILE)
 
     @property
     def names_workdir(self) -> bool:
@@ -180,7 +180,7 @@ def warn_of_unknown(source: str, suggestions: Mapping[str, str]) -> None:
     """Warn once per process about each of these unknown names.
 
     Args:
-        suggestions: For each name the sentence that suggests another one.
+        suggestions: Unknown name → a sentence that suggests another one.
     """
     new = [name for name in suggestions if (source, name) not in _WARNED]
     _WARNED.update((source, name) for name in new)
@@ -189,7 +189,7 @@ def warn_of_unknown(source: str, suggestions: Mapping[str, str]) -> None:
 
 
 _WARNED: set[tuple[str, str]] = set()
-"""Sources and unknown names that were reported already: a command reads its configuration several times."""
+"""Sources and unknown names that were already reported, because a command reads its configuration several times."""
 
 
 def _as_dict(table: str, value: Any) -> dict[str, Any]:
@@ -222,13 +222,13 @@ def similar_names(name: str) -> str:
 
 
 def model_settings(config: GameConfiguration) -> LLMSettings | None:
-    """Return which model serves which role; None if no model is named at all.
+    """Return the models of all roles. None if no model is configured.
 
-    A role whose model is not named is served by the first one that is, beginning with the agent's.
+    The default for a role is the first configured model, beginning with the agent's.
     """
     llm = config.llm
     named = {role: _model_of(role, llm) for role in Role}
-    default = next((each for each in named.values() if each[0]), None)
+    default = next((model for model in named.values() if model[0]), None)
     if default is None:
         return None
     return LLMSettings(

@@ -31,13 +31,13 @@ class GameState:
     visited_locations: set[int] = field(default_factory=set)
     history: TurnHistory = field(default_factory=TurnHistory, repr=False)
     arrival: TurnRecord | None = None
-    """The opening as turn 0; None before the episode starts."""
+    """The opening as turn 0. None before the episode starts."""
     latest: TurnRecord | None = None
-    """The last turn that was not undone; the opening before the first turn."""
+    """The last turn that was not undone. The opening before the first turn."""
     action_history: list[RecentTurn] = field(default_factory=list)
     """The turns as prompts show them, oldest first."""
     history_summary: str = ""
-    """A model's summary of the turns up to `history_summarized_to`; "" before the first summary."""
+    """A model's summary of the turns up to `history_summarized_to`. "" before the first summary."""
     history_summarized_to: int = 0
     history_summary_asked: int = 0
     """The turn of the last request for a summary."""
@@ -83,7 +83,7 @@ class GameState:
         self.room_descriptions[location_id] = (description, self.turn_count)
 
     def room_description(self, location_id: int | None) -> tuple[str, int] | None:
-        """Return the last description of this room and its age in turns; None without one."""
+        """Return the last description of this room and its age in turns. None without one."""
         if location_id is None or location_id not in self.room_descriptions:
             return None
         text, turn = self.room_descriptions[location_id]

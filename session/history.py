@@ -21,15 +21,15 @@ class GameText:
     location: Location | None = None
     """The player's location after it was printed."""
     action: str = ""
-    """The action that it answers; "" for the opening."""
+    """The action that it answers. "" for the opening."""
     arrived: bool = False
     """Whether the player was at another location before."""
     dark: bool = False
-    """Whether it is too dark to see; False if unknown."""
+    """Whether it is too dark to see. False if unknown."""
     things: tuple[str, ...] = ()
     """Names of the visible objects."""
     creatures: tuple[str, ...] | None = None
-    """Names of the living ones; None if unknown."""
+    """Names of the visible creatures. None if unknown."""
     described: str = ""
     """The last description of this location in this episode."""
 
@@ -47,7 +47,7 @@ class Extraction:
     enemies: tuple[str, ...] = ()
     """Names of the opponents."""
     by: ExtractedBy = "nobody"
-    """Who extracted it; "nobody" if there was clearly nothing to extract."""
+    """Who extracted it. "nobody" if there was clearly nothing to extract."""
 
 
 NOTHING = Extraction()
@@ -149,11 +149,11 @@ class TurnRecord:
     rejections: tuple[Rejection, ...] = ()
     """The rejected proposals for this turn, oldest first."""
     critic_score: float | None = None
-    """The score of the played action, -1 to 1; None if the critic's model did not judge it."""
+    """The score of the played action, -1 to 1. None if the critic's model did not judge it."""
     spent: UsageTotals | None = None
-    """The usage of the run, including this turn; None without configured models."""
+    """The usage of the run, including this turn. None without configured models."""
     extraction: Extraction | None = None
-    """The facts extracted from the response; None if it was not read."""
+    """The facts extracted from the response. None if it was not read."""
     named_exits: tuple[NamedExits, ...] = ()
     """The exits that the memory's model found in this response or in earlier ones."""
     notices: tuple[str, ...] = ()

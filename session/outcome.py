@@ -119,7 +119,7 @@ def failed(step: Transition) -> bool:
 
 
 def refused_by_parser(step: Transition) -> bool:
-    """Return whether the command failed and took no move; False if the story counts no moves, or counts refusals."""
+    """Return whether the command failed and took no move. False if the story counts no moves, or counts refusals."""
     return failed(step) and step.before.moves is not None and step.before.moves == step.after.moves
 
 

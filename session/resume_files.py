@@ -34,7 +34,7 @@ class ResumeFiles:
     def __init__(self, directory: Path, log_name: str, restorers: Sequence[Restorer], lock: FileLock) -> None:
         self.directory = directory
         self.last_turn = -1
-        """The turn of the last checkpoint on disk; -1 if there is none."""
+        """The turn of the last checkpoint on disk. -1 if there is none."""
         self._failures = 0
         self._restorers = restorers
         self._lock = lock

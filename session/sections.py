@@ -21,7 +21,7 @@ _DAY_S = 86400
 
 
 class SettingsSection(BaseModel):
-    """A table; an unknown key or a value of the wrong type is an error."""
+    """A table. An unknown key or a value of the wrong type is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -76,7 +76,7 @@ class SimpleMemorySection(SettingsSection):
     audit: bool = True
     """Check core memories against the new world when an episode begins, and mark contradicted ones as wrong."""
     flush_on_death: bool = True
-    """Accepted for older configurations; every write is immediate."""
+    """Accepted for older configurations. Every write is immediate."""
 
     _plain = field_validator("memory_file")(_file_name)
     _postgres = field_validator("memory_address")(_postgres_address)
@@ -126,7 +126,7 @@ class MemorySamplingSection(SamplingSection):
     temperature: float | None = Field(default=0.3, ge=0, le=2)
     max_tokens: int | None = Field(default=1000, ge=1)
     memory_history_window: int = _MEMORY.history_window
-    """Previous turns in the question; 1 to 10 is reasonable."""
+    """Previous turns in the question. 1 to 10 is reasonable."""
 
 
 class PriceSection(SettingsSection):
@@ -146,7 +146,7 @@ class LLMSection(SettingsSection):
     client_api_key: SecretStr | None = None
     """API key. Defaults to `OPENAI_API_KEY`. Keep it in the environment, not in a file."""
     agent_model: str | None = None
-    """Chooses the actions; the default of all other roles."""
+    """Chooses the actions. The default of all other roles."""
     critic_model: str | None = None
     """Reviews proposed actions."""
     info_ext_model: str | None = None
@@ -227,9 +227,9 @@ class GameplaySection(SettingsSection):
     room_description_age_window: int = Field(default=10, ge=0)
     """Turns during which the last room description is shown again."""
     loop_window_turns: int = Field(default=20, ge=0)
-    """Turns within which the player is told about a return to the same state; 0 for never."""
+    """Turns within which the player is told about a return to the same state. 0 for never."""
     stuck_after_turns: int = Field(default=40, ge=0)
-    """Turns without a new location, object, score or memory after which the player is told; 0 for never."""
+    """Turns without a new location, object, score or memory after which the player is told. 0 for never."""
 
 
 class ContextSection(SettingsSection):
@@ -258,7 +258,7 @@ class ContextSection(SettingsSection):
     summary_tokens: int = Field(default=300, ge=60)
     """Summary of the oldest turns, within the history."""
     history_tokens: int = Field(default=16_000, ge=100)
-    """The episode so far; less if the model's context is smaller. Older turns are summarized."""
+    """The episode so far. Less if the model's context is smaller. Older turns are summarized."""
     room_description_tokens: int = Field(default=400, ge=60)
     """Last room description."""
     response_tokens: int = Field(default=2000, ge=100)
@@ -341,7 +341,7 @@ class DeduplicationSection(SettingsSection):
     batch_size: int = Field(default=_DEDUPLICATION.batch_size, ge=1)
     """Texts per embedding request."""
     consolidate_every_episodes: int = Field(default=5, ge=0)
-    """Episodes between consolidations of the whole file; 0 for never."""
+    """Episodes between consolidations of the whole file. 0 for never."""
 
 
 class TelemetrySection(SettingsSection):

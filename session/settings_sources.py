@@ -41,7 +41,7 @@ def read_configuration(
     fallbacks = {key: environment[name] for key, name in _FALLBACKS.items() if environment.get(name)}
 
     class MergedConfiguration(BaseSettings, GameConfiguration):
-        # The one setting that is JSON in the environment is decoded by its section, with a message of its own.
+        # The only JSON setting is decoded by its section, which has a better error message.
         model_config = SettingsConfigDict(
             enable_decoding=False,
             env_prefix=ENV_PREFIX,
@@ -69,7 +69,7 @@ def read_configuration(
 
 
 def _tables(pyproject: Path | None) -> dict[str, Any]:
-    """Return the known settings of the table `tool.zorkgpt`; empty if there is no file or table."""
+    """Return the known settings of the table `tool.zorkgpt`. Empty if there is no file or table."""
     path = pyproject or Path("pyproject.toml")
     if not path.is_file():
         if pyproject is not None:
@@ -83,7 +83,7 @@ def _tables(pyproject: Path | None) -> dict[str, Any]:
 
 
 class _Environment(EnvSettingsSource):
-    """Takes the variables from a mapping, by default they are those of the process."""
+    """Reads variables from a mapping instead of the environment of the process."""
 
     def __init__(self, settings_cls: type[BaseSettings], variables: Mapping[str, str]) -> None:
         self._variables = variables
@@ -94,22 +94,22 @@ class _Environment(EnvSettingsSource):
 
 
 def _setting_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that name a setting, and warn about those that only look like one."""
+    """Return the variables of known settings, and warn about similar names that are unknown."""
     names = {
         f"{ENV_PREFIX}{table}{_DELIMITER}{key}".upper(): f"{ENV_PREFIX}{table}_{key}".upper()
         for table, section in SECTIONS.items()
         for key in section.model_fields
     }
-    misspelt = {wrong: right for right, wrong in names.items()}
-    found = {}
+    misspelled = {wrong: right for right, wrong in names.items()}
+    settings = {}
     unknown = {}
     for variable, value in environment.items():
         name = variable.upper()
         if name in names:
-            found[variable] = value
+            settings[variable] = value
         elif name.startswith(ENV_PREFIX) and _DELIMITER in name:
             unknown[variable] = similar_names(name.removeprefix(ENV_PREFIX).lower().replace(_DELIMITER, ".", 1))
-        elif name in misspelt:
-            unknown[variable] = f" Did you mean {misspelt[name]}, with two underscores?"
+        elif name in misspelled:
+            unknown[variable] = f" Did you mean {misspelled[name]}, with two underscores?"
     warn_of_unknown("the environment", unknown)
-    return found
+    return settings
