@@ -171,7 +171,7 @@ def test_grammar_attributes_rank_fitting_things():
 def test_verb_with_failures_becomes_less_likely():
     fresh, record = CommandRecord(), CommandRecord(refused={"wave knife"})
     for name in ("rope", "table", "wall"):
-        record.count(analyzed(f"rub {name}", LANGUAGE), 0.0)
+        record.count(analyzed(f"rub {name}", LANGUAGE), worked=False)
     rub, cut = analyzed("rub stone", LANGUAGE), analyzed("cut stone using knife", LANGUAGE)
     assert (cut.pattern, cut.names) == ("cut _ using _", ("stone", "knife"))
     assert chance(rub, 0.1, record) < chance(rub, 0.1, fresh) == chance(rub, 0.1, fresh, fresh)

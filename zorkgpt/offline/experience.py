@@ -99,7 +99,7 @@ class GatheredTrails:
                     effects[action] = memory_of(Category.SUCCESS, action, outcome, gain, takes=takes)
             # Passive actions never change anything.
             if canonical_direction(action) is None and not is_passive(action):
-                self._record.count(analyzed(action, self._language), float(worked), is_success=step.changed_objects)
+                self._record.count(analyzed(action, self._language), worked=worked, is_success=step.changed_objects)
             place, score, held = now.place, now.score or 0, len(now.inventory)
         self._times.update(done)
         self._record.refused.update(map(normalized_action, trail.refused))

@@ -216,16 +216,12 @@ class PlaceNotes:
         if refusal is not None:
             self.refusals[action] = refusal
 
-    def reopen(self, nouns: Iterable[str], *, ways: Collection[str] = ()) -> None:
-        """Reopen the failed actions that involve these things, since something about them has changed.
-
-        Args:
-            ways: Exits that the change may have opened too.
-        """
+    def reopen(self, nouns: Iterable[str]) -> None:
+        """Reopen the failed actions that involve these things, since something about them has changed."""
         words = set(nouns)
         for action, response in self.all_refusals.items():
             is_barred = canonical_direction(action) and words & set(words_of(response))
-            is_concerned = is_barred or words & set(action.split()) or action in ways
+            is_concerned = is_barred or words & set(action.split())
             if is_concerned and self.reopened[action] < _MAX_REOPENED:
                 self.unmark(action, reopened=True)
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from zorkgpt.offline.candidates import STEEP, WAIT
+from zorkgpt.offline.candidates import WAIT
 from zorkgpt.offline.notes import LastTurn
 from zorkgpt.offline.offers import Offer, holders, note_offers
 from zorkgpt.offline.phrases import is_laden, topics_in
@@ -13,8 +13,6 @@ from zorkgpt.world.directions import canonical_direction, exit_name
 
 _MAY_OPEN_AN_EXIT = ("open ", "push ", "pull ", "turn ", "unlock ")
 """Actions that may open an exit."""
-_NEW_TEXT = 0.3
-"""The value of a new text, compared to 1 for a change of the world."""
 
 
 def observe_result(turn: TurnView) -> None:
@@ -39,23 +37,16 @@ def observe_result(turn: TurnView) -> None:
 def _note_command(turn: TurnView, last: LastTurn, *, failed: bool) -> None:
     """Count the command and its result, to estimate how promising similar ones are."""
     now, record, tried = turn.context.observation, turn.notes.record, turn.episode.nouns.analyzed(last.action)
-    is_new_text = record.note_response(turn.context.response, tried)
-    for word in topics_in(turn.context.response) if is_new_text else ():
+    for word in topics_in(turn.context.response):
         turn.notes.topics.pop(word, None)
         turn.notes.topics[word] = None
-    if turn.here != last.place or turn.context.changed or last.score != now.score:
-        worked = 1.0
-    else:
-        worked = _NEW_TEXT if is_new_text and not failed else 0.0
-    record.count(tried, worked, is_success=bool(turn.context.changed))
-    if failed and canonical_direction(last.action) is None:
-        if last.moves is not None and last.moves == now.moves:
-            record.refused.add(last.action)
-            # Some things in texts can't be named in commands.
-            for name in tried.names:
-                turn.place.mentioned.pop(name, None)
-        elif is_new_text:
-            record.obstacles.update(tried.names)
+    worked = turn.here != last.place or bool(turn.context.changed) or last.score != now.score
+    record.count(tried, worked=worked, is_success=bool(turn.context.changed))
+    if failed and canonical_direction(last.action) is None and last.moves is not None and last.moves == now.moves:
+        record.refused.add(last.action)
+        # Some things in texts can't be named in commands.
+        for name in tried.names:
+            turn.place.mentioned.pop(name, None)
 
 
 def _note_gains(turn: TurnView, last: LastTurn) -> None:
@@ -110,12 +101,8 @@ def observe_place(turn: TurnView, offers: Sequence[Offer]) -> None:
 def _note_changes(turn: TurnView) -> None:
     """Retry failed actions with the things that have changed."""
     words = [word for name in turn.names(turn.context.changed) for word in name.split()]
-    action = turn.notes.last.action if turn.notes.last else ""
-    # Exits that this action has failed to open before are not retried.
-    clears = action.startswith(_MAY_OPEN_AN_EXIT)
-    ways = [way for way in STEEP if clears and not turn.graph.tries.has_failed_after(turn.here, way, action)]
-    turn.place.reopen(words, ways=ways)
-    if clears:
+    turn.place.reopen(words)
+    if turn.notes.last and turn.notes.last.action.startswith(_MAY_OPEN_AN_EXIT):
         # The cause of a blocked exit may be far away from it.
         turn.notes.blocked.clear()
     else:
