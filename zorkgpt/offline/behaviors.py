@@ -19,8 +19,6 @@ from zorkgpt.world.directions import canonical_direction, exit_name
 
 _WORTHWHILE_RATE = 0.02
 """The least rate of successful blows for which a fight is worth its turns."""
-_MAX_DROPS = 4
-"""Maximum number of times per episode that a thing is dropped to make room."""
 _MAX_OPENED = 3
 """Maximum number of times per episode that an action is repeated to open an exit."""
 _NEED_MARGIN = 10
@@ -122,8 +120,7 @@ def make_room(turn: TurnView) -> AgentDecision | None:
     notes, wanted = turn.notes, turn.notes.wanted
     if wanted is None or (thing := _useless(turn, wanted)) is None:
         return None
-    notes.count(f"drop {thing}")
-    _lay_down(turn, thing, is_tool=thing in notes.valued.union(_weapons_held(turn)))
+    notes.given_up.add(thing)
     notes.blocked.discard((turn.here, exit_name(wanted)))
     turn.place.unmark(wanted, reopened=True)
     notes.target = turn.here, wanted
@@ -273,8 +270,7 @@ def _useless(turn: TurnView, wanted: str) -> str | None:
     valued: list[str] = []
     for item in turn.context.observation.inventory or ():
         name, attributes = turn.episode.nouns.name(item), turn.attributes(item)
-        may_drop = name and name not in notes.useful and notes.may_repeat(f"drop {name}", _MAX_DROPS)
-        if not name or not may_drop or attributes.get("light"):
+        if not name or name in notes.useful | notes.given_up or attributes.get("light"):
             continue
         if name in notes.valued:
             valued.append(name)
@@ -285,15 +281,6 @@ def _useless(turn: TurnView, wanted: str) -> str | None:
     if wanted.startswith("take "):
         return None
     return next(chain(tools, valued[1:]), None)
-
-
-def _lay_down(turn: TurnView, thing: str, *, is_tool: bool) -> None:
-    """Note that a thing is dropped: a tool until the player comes here again, anything else for good."""
-    if is_tool:
-        turn.notes.left_behind.append(thing)
-        turn.notes.laid_down[thing] = turn.here
-    else:
-        turn.notes.given_up.add(thing)
 
 
 def _walks_before(turn: TurnView, way: str) -> int:

@@ -106,8 +106,9 @@ class _ActionSearch:
 
     def _options(self, room: int, *, elsewhere: bool) -> Iterable[tuple[float, str]]:
         place, notes = self._turn.episode.place(room), self._turn.notes
-        idle = place.portable if elsewhere else {f"take {thing}" for thing in notes.left_behind}
-        idle = {*idle, *(f"take {thing}" for thing in notes.given_up)}
+        idle = {f"take {thing}" for thing in notes.given_up}
+        if elsewhere:
+            idle |= place.portable
         idle |= {action for where, action in self._postponed if where == room}
         walked = {way for way in self._turn.graph.exits(room) if place.walked[way]}
         if not elsewhere and notes.target and notes.target[0] == room and notes.target[1] in place.remembered:
@@ -119,17 +120,8 @@ class _ActionSearch:
         yield from islice((option for option in left if not canonical_direction(option[1])), 1)
         if not place.visited and room not in self._experience.left:
             yield COST[Tier.HANDLE], "look around"
-        yield from self._fetch(room, elsewhere=elsewhere)
         yield from self._put_away(room)
         yield from self._random_exits(room)
-
-    def _fetch(self, room: int, *, elsewhere: bool) -> Iterator[tuple[float, str]]:
-        """Yield the actions that fetch tools dropped in order to pass an exit."""
-        notes, done = self._turn.notes, self._turn.episode.place(room).done
-        for thing, place in notes.laid_down.items():
-            # Tools that had to be dropped again on the way back stay there.
-            if place == room and f"take {thing}" not in done and (elsewhere or thing not in notes.left_behind):
-                yield 0.0, f"take {thing}"
 
     def _random_exits(self, room: int) -> Iterator[tuple[float, str]]:
         """Yield the exits that may lead to yet another place, because chance decides where they end."""

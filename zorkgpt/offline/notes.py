@@ -65,10 +65,6 @@ class EpisodeNotes:
     """The action of the last turn, if it failed because the player carries too much."""
     take_back: str | None = None
     """The thing that was put somewhere without points on the last turn."""
-    left_behind: list[str] = field(default_factory=list)
-    """Tools that were dropped here in order to pass an exit."""
-    laid_down: dict[str, int] = field(default_factory=dict)
-    """Dropped tool → its place."""
     repeated: dict[str, int] = field(default_factory=dict)
     """Action with a limited number of repetitions → the repetitions so far."""
     unblocked: int = 0

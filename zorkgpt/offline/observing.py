@@ -80,8 +80,6 @@ def observe_place(turn: TurnView, offers: Sequence[Offer]) -> None:
     if notes.walking and notes.walking[0] == turn.here:
         notes.blocked.add(notes.walking)
     notes.walking = None
-    if notes.last is None or notes.last.place != turn.here:
-        notes.left_behind = []
     turn.episode.touched.add(turn.here)
     turn.place.learn(turn.episode.recall(turn.here))
     if turn.context.changed:
@@ -90,7 +88,6 @@ def observe_place(turn: TurnView, offers: Sequence[Offer]) -> None:
         turn.place.unmark(WAIT)
     _note_mentioned(turn)
     notes.held = tuple(turn.names(turn.context.observation.inventory))
-    _note_laid_down(turn)
     if turn.is_dark:
         turn.place.dark, notes.lamp = True, None
     notes.holders[turn.here] = list(holders(turn))
@@ -119,16 +116,6 @@ def _note_mentioned(turn: TurnView) -> None:
     turn.place.mentioned |= dict.fromkeys(mentioned)
 
 
-def _note_laid_down(turn: TurnView) -> None:
-    """Update the dropped tools: remove those that are held again or have disappeared."""
-    notes, seen = turn.notes, turn.names(turn.context.observation.visible)
-    notes.laid_down = {
-        thing: place
-        for thing, place in notes.laid_down.items()
-        if thing not in notes.held and (place != turn.here or thing in seen)
-    }
-
-
 def _give_up_target(turn: TurnView) -> None:
     """Drop the target action at this place, unless it comes from a memory. If it can't be tried, mark it as done."""
     notes, place = turn.notes, turn.place
@@ -137,8 +124,6 @@ def _give_up_target(turn: TurnView) -> None:
     action = notes.target[1]
     if action in place.remembered and action not in place.done:
         return
-    tools = (f"take {thing}" for thing, room in notes.laid_down.items() if room == turn.here)
-    offered = {*(offered for _, offered in place.left), *tools}
-    if not action.startswith("put ") and action not in offered:
+    if not action.startswith("put ") and action not in (offered for _, offered in place.left):
         place.mark(action)
     notes.target = None
