@@ -10,8 +10,8 @@ require("cli")
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command (by default `play`), then exit with an `ExitCode`."""
-    STOP.install()
     try:
+        STOP.install()
         from zorkgpt.cli.app import run
 
         prepare_streams()
