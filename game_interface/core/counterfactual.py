@@ -209,7 +209,6 @@ def _command(verb: str, line: GrammarLine) -> str:
 
 
 def _with_bytes(before: View, changed: Mapping[int, int]) -> View:
-    """Return a view of the memory with these bytes changed."""
     memory = bytearray(before.data[: before.machine.header.static])
     for address, byte in changed.items():
         memory[address] = byte

@@ -167,8 +167,7 @@ class JerichoInterface:
             endless = asks and not step.finished and self._recent.skipped >= _MAX_ANSWERS
             return self._end_question(step, before, after) if endless else step
         if not step.finished and not asks:
-            step = self._mark_independent_changes(step, before, after, command, bookkeeping)
-            step = replace(step, fell_short=fell_short(step, self._reader.profile))
+            step = self._compare_with_controls(step, before, after, command, bookkeeping)
         loss = self._loss(step, after, command, idle=bookkeeping.idle_command)
         return replace(step, before=before.observation, after=after.observation, loss=loss)
 
@@ -253,32 +252,33 @@ class JerichoInterface:
         state = reader.room_state(view, room)
         # The text of the last response is not enough: a lamp may have gone out after it was printed.
         if reader.light.is_dark(state) is None:
-            text, name = self._peeked(snapshot, b"look"), reader.names.shown(view, room)
+            text, name = self._response_to_look(snapshot), reader.names.shown(view, room)
             reader.light.record_description(state, name, text, left_its_room=reader.left_its_room(view))
             on_foot = view.parent(reader.profile.player or 0) in (0, room)
             if text and on_foot and not reader.light.is_dark(state) and reader.names.lacks(view, room):
                 reader.names.record_description(room, text)
 
-    def _peeked(self, snapshot: InterpreterState, command: bytes) -> str:
-        """Return the text that a command would print here. "" if the interpreter fails."""
+    def _response_to_look(self, snapshot: InterpreterState) -> str:
+        """Return the response to `look` in this state. "" if the interpreter fails. The game is unchanged."""
         try:
-            printed = self._worker.peek(command)
+            return self._snapshots.text(self._worker.peek(b"look"))
         except WorkerFailure as failure:
-            log.warning("interpreter replaced", extra={"peek of": command.decode(), "failure": str(failure)})
+            log.warning("interpreter replaced", extra={"peek of": "look", "failure": str(failure)})
             self._interpreter.load(snapshot.state)
             return ""
-        return self._snapshots.text(printed)
 
-    def _mark_independent_changes(
+    def _compare_with_controls(
         self, step: Transition, before: _CurrentState, after: _CurrentState, command: str, bookkeeping: Bookkeeping
     ) -> Transition:
+        """Return the transition with everything that a comparison with control commands shows."""
         turn = Counterfactual(before.view, after.view, command, self._reader, bookkeeping, self._worker)
         try:
-            return turn.mark(step)
+            step = turn.mark(step)
         except WorkerFailure as failure:
             log.warning("interpreter replaced", extra={"control of": command, "failure": str(failure)})
             self._interpreter.load(after.snapshot.state)
-            return replace(step, unnamed_change=True)
+            step = replace(step, unnamed_change=True)
+        return replace(step, fell_short=fell_short(step, self._reader.profile))
 
     def _loss(self, step: Transition, after: _CurrentState, command: str, *, idle: str) -> Loss | None:
         """Return the loss on a turn with its cause. None if there is no loss. The game is unchanged."""

@@ -81,7 +81,6 @@ class LossDetector:
         return True
 
     def _living_holder(self, view: View, things: tuple[Item, ...]) -> Item | None:
-        """Return the creature that holds one of these things."""
         for number in sorted(item.num for item in things):
             holder = view.parent(number)
             if holder and self.reader.profile.has(view, holder, "animate"):
@@ -109,7 +108,6 @@ class LossDetector:
         return None
 
     def _is_creature_in(self, view: View, number: int, heading: str) -> bool:
-        """Return whether an object is a creature in the room with this heading."""
         if number == self.reader.profile.player or not self.reader.profile.has(view, number, "animate"):
             return False
         return any(self.reader.names.shown(view, holder) == heading for holder in view.ancestors(number))

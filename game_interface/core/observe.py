@@ -150,7 +150,6 @@ class ViewReader:
     def _circumstances(
         self, view: View, carried: tuple[Item, ...], others: tuple[Item | Door, ...], *, dark: bool, holder: int
     ) -> str:
-        """Return `Observation.circumstances`."""
         numbers = sorted(item.num for item in carried)
         states: list[tuple[int, ...]] = []
         for number in {*numbers, *(thing.num for thing in others)}:
