@@ -39,7 +39,7 @@ SNAPSHOT = struct.Struct(">IIII????hi8q")
 the emulator halted; score and moves (of supported games); the registers as in `STATE`.
 
 The text, the memory, the used stack and the narrative follow. Incomplete memory contains the changes since the last
-answer, as packed by `_changes`."""
+answer or the loaded state, as packed by `_changes`."""
 STATE = struct.Struct(">III8q")
 """The sizes in bytes of memory, stack and narrative; pc, sp, fp, frames, opcode; the three numbers of the random
 generator. The memory, the stack and the narrative follow."""
@@ -102,8 +102,8 @@ class _LoadedStory:
         """The results of `_branch` since the last step."""
         self._loaded = b""
         """The state that was loaded last."""
-        self._sent_memory: Any = None
-        """The memory of the last answer. None before the first answer."""
+        self._parent_memory: Any = None
+        """The memory that the parent knows, of the last answer or the loaded state. None before the first answer."""
 
     def hello(self) -> bytes:
         if not self._supported:
@@ -138,7 +138,7 @@ class _LoadedStory:
         stack_array = numpy.frombuffer(state, numpy.uint8, stack, at + memory).copy()
         text = state[at + memory + stack : at + memory + stack + narrative]
         self._env.set_state((memory_array, stack_array, pc, sp, fp, frames, opcode, tuple(rng), text))
-        self._sent_memory = memory_array
+        self._parent_memory = memory_array
         return self._snapshot("")
 
     def compare(self, asked: dict[str, Any]) -> bytes:
@@ -222,9 +222,9 @@ class _LoadedStory:
         if not 0 <= 2 * sp <= len(stack):
             raise RuntimeError("the stack pointer is outside the stack")
         stack[: 2 * sp] = 0  # the stack grows downwards, so this part only has leftovers of earlier calls
-        complete = self._sent_memory is None
-        memory = ram.tobytes() if complete else _changes(self._sent_memory, ram)
-        self._sent_memory = ram
+        complete = self._parent_memory is None
+        memory = ram.tobytes() if complete else _changes(self._parent_memory, ram)
+        self._parent_memory = ram
         used_stack = stack[2 * sp :].tobytes()
         encoded = text.encode()
         over = won = False
