@@ -206,6 +206,19 @@ def retry(turn: TurnView) -> AgentDecision | None:
     return follow_plan(turn) or explore(turn)
 
 
+def start_over(turn: TurnView) -> AgentDecision | None:
+    """Actions tried in another state of the world may have an effect now, so try all again when nothing is left."""
+    episode, changes = turn.episode, turn.episode.plan.progress.changes
+    if turn.notes.started_over == changes:
+        return None
+    turn.notes.started_over = changes
+    for place in episode.places.values():
+        place.start_over()
+    episode.touched.update(episode.places)
+    episode.done_everywhere.clear()
+    return explore(turn)
+
+
 def wander(turn: TurnView) -> AgentDecision | None:
     """The world may change by itself, so take the least-used exit, or wait."""
     ways, here = turn.open_exits(), turn.here
@@ -233,6 +246,7 @@ BEHAVIORS: tuple[Behavior, ...] = (
     follow_plan,
     explore,
     retry,
+    start_over,
     wander,
 )
 

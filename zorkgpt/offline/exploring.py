@@ -26,6 +26,9 @@ _KNOWN_STEP_COST = 0.25
 """The cost of a step after the first episode, when most actions near the start have been tried."""
 
 
+_AGAIN = "Nothing is left to try for the first time; again, in another state of the world"
+
+
 class Choice(NamedTuple):
     """An untried action with its cost."""
 
@@ -44,6 +47,8 @@ def explore(turn: TurnView) -> AgentDecision | None:
         if best.route:
             notes.walking, notes.target = (turn.here, best.route[0]), (best.room, best.action)
             name = turn.graph.rooms[best.room].name if best.room in turn.graph.rooms else str(best.room)
+            if best.action in place.before:
+                return AgentDecision(best.route[0], f"{_AGAIN}: {best.action!r} at {name}.")
             return AgentDecision(best.route[0], f"On the way to {name}, where {best.action!r} is left to try.")
         turn.mark_done(best.action)
         # Try an action from a memory once, even if the check rejects it.
@@ -163,6 +168,8 @@ class _ActionSearch:
 
 
 def _reason(place: PlaceNotes, action: str) -> str:
+    if action in place.before:
+        return f"{_AGAIN}."
     remembered = place.remembered.get(action)
     if remembered is None:
         if action in place.barren:

@@ -67,6 +67,8 @@ class EpisodeNotes:
     """The thing that was put somewhere without points on the last turn."""
     repeated: dict[str, int] = field(default_factory=dict)
     """Action with a limited number of repetitions → the repetitions so far."""
+    started_over: int | None = None
+    """The number of changes of the world at the last retry of everything; None if there was none."""
     unblocked: int = 0
     """The number of retries of all closed exits because nothing else was left to try."""
     holders: dict[int, list[str]] = field(default_factory=dict)
@@ -127,6 +129,8 @@ class PlaceNotes:
     """Action → the number of places where it did not score in earlier episodes. Shared by all places."""
     refusals: dict[str, str] = field(default_factory=dict)
     """Actions that had no effect when they were last tried in this episode, or by a memory → the response."""
+    before: NameSet = field(default_factory=set)
+    """Actions taken in this episode before everything was tried again."""
     reopened: Counter[str] = field(default_factory=Counter)
     """Failed action whose things have changed since → the number of changes in this episode."""
     offered: dict[str, Tier] = field(default_factory=dict)
@@ -232,6 +236,14 @@ class PlaceNotes:
         for action in outdated:
             self.unmark(action, reopened=True)
         return bool(outdated)
+
+    def start_over(self) -> None:
+        """Clear the failed actions here, so that they are tried again in another state of the world."""
+        self.before |= self.done
+        self.done &= self.remembered.keys()
+        self.failed_before = {}
+        self.everywhere.clear()
+        self._renew()
 
     @property
     def all_refusals(self) -> dict[str, str]:
