@@ -197,9 +197,7 @@ class View:
 
     def attribute(self, number: int, attribute: int) -> bool:
         """Return whether the object has the attribute."""
-        if not self.exists(number) or not 0 <= attribute < 8 * self.machine.attribute_bytes:
-            return False
-        return bool(self.data[self._entry(number) + attribute // 8] & 0x80 >> attribute % 8)
+        return attribute in self.attributes(number)
 
     def attributes(self, number: int) -> frozenset[int]:
         """Return the numbers of the attributes that are set."""
