@@ -63,7 +63,7 @@ class _CurrentState:
 
 
 class JerichoInterface:
-    """A game of a story, played in a separate process.
+    """A game of a Z-machine story, played in a separate process.
 
     The game starts with `reset` or with the first call that needs it. If the interpreter hangs or dies, it is replaced.
     The game then returns to the state before the command, and `Transition.fault` has the reason.
@@ -209,7 +209,7 @@ class JerichoInterface:
         return step, after
 
     def _end_question(self, step: Transition, before: _CurrentState, now: _CurrentState) -> Transition:
-        """End an endless question by its way back, or else by restoring the state before it."""
+        """End an endless question with the inputs that lead back to commands, or by restoring the state before it."""
         question, snapshot = now.complete.question, now.snapshot
         way_back = question.way_back if question else ()
         reason = f"The game had asked for {_MAX_ANSWERS} turns."
@@ -270,7 +270,7 @@ class JerichoInterface:
     def _compare_with_controls(
         self, step: Transition, before: _CurrentState, after: _CurrentState, command: str, bookkeeping: Bookkeeping
     ) -> Transition:
-        """Return the transition with everything that a comparison with control commands shows."""
+        """Return the transition with independent changes marked, and `unnamed_change` and `fell_short` set."""
         turn = Counterfactual(before.view, after.view, command, self._reader, bookkeeping, self._worker)
         try:
             step = turn.mark(step)

@@ -62,7 +62,7 @@ class Prompts:
     def __init__(self) -> None:
         self._reads_command: dict[ExecutionPoint, bool] = {}
         self._ways_back: dict[ExecutionPoint, tuple[str, ...]] = {}
-        """Place of a question → inputs that led back to commands. () if there were none."""
+        """Place of a question → the inputs that led back to commands. () if none did."""
 
     @property
     def is_known(self) -> bool:
