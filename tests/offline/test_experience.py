@@ -174,9 +174,9 @@ def test_verb_with_failures_becomes_less_likely():
         record.count(analyzed(f"rub {name}", LANGUAGE), worked=False)
     rub, cut = analyzed("rub stone", LANGUAGE), analyzed("cut stone using knife", LANGUAGE)
     assert (cut.pattern, cut.names) == ("cut _ using _", ("stone", "knife"))
-    assert chance(rub, 0.1, record) < chance(rub, 0.1, fresh) == chance(rub, 0.1, fresh, fresh)
-    assert chance(cut, 0.1, record) == chance(cut, 0.1, fresh)
-    assert chance(analyzed("wave knife", LANGUAGE), 0.1, fresh, record) == 0
+    assert chance(rub, record) < chance(rub, fresh) == chance(rub, fresh, fresh)
+    assert chance(cut, record) == chance(cut, fresh)
+    assert chance(analyzed("wave knife", LANGUAGE), fresh, record) == 0
 
 
 def test_action_that_failed_elsewhere_comes_later():

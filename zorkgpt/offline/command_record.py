@@ -8,8 +8,10 @@ from pydantic import PlainSerializer
 
 from zorkgpt.offline.grammar_tries import GrammarTry
 
+_PRIOR_CHANCE = 0.1
+"""The chance that an untried command has an effect."""
 _PRIOR_TRIES = 4
-"""The weight of the prior chance of a pattern, in tries."""
+"""The weight of this chance, in tries."""
 _NEW_NAME = 20
 _UNTRIED_NAMES = 10
 """An unused name makes a command three times as promising, one that was used ten times twice."""
@@ -44,31 +46,21 @@ class CommandRecord:
         self.uses.update(tried.names)
 
 
-def success_rate(command: str, prior: float, *records: CommandRecord) -> float:
-    """Return an estimate of how often this command moves or changes an object, if chance decides.
-
-    Args:
-        prior: The rate of an untried command.
-        records: The records to combine.
-    """
+def success_rate(command: str, *records: CommandRecord) -> float:
+    """Return an estimate of how often this command moves or changes an object, if chance decides."""
     tries = sum(record.tries[command] for record in records)
     successes = sum(record.successes[command] for record in records)
-    return (successes + _PRIOR_TRIES * prior) / (tries + _PRIOR_TRIES)
+    return (successes + _PRIOR_TRIES * _PRIOR_CHANCE) / (tries + _PRIOR_TRIES)
 
 
-def chance(tried: GrammarTry, prior: float, *records: CommandRecord) -> float:
-    """Return an estimate of how likely a command leads to something new; 0 if the parser has rejected it.
-
-    Args:
-        prior: The chance of a command with an untried pattern.
-        records: The records to combine.
-    """
+def chance(tried: GrammarTry, *records: CommandRecord) -> float:
+    """Return an estimate of how likely a command has an effect; 0 if the parser has rejected it."""
     if any(tried.command in record.refused for record in records):
         return 0.0
     results = [record.patterns.get(tried.pattern, (0, 0.0)) for record in records]
     times = sum(tries for tries, _ in results)
     worked = sum(successes for _, successes in results)
-    estimate = (worked + _PRIOR_TRIES * prior) / (times + _PRIOR_TRIES)
+    estimate = (worked + _PRIOR_TRIES * _PRIOR_CHANCE) / (times + _PRIOR_TRIES)
     estimate /= 1 + sum(record.tries[tried.command] for record in records)
     if tried.names:
         uses = min(sum(record.uses[name] for record in records) for name in tried.names)

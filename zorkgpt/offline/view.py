@@ -29,8 +29,6 @@ _FAILS_EVERYWHERE = ("turn on ", "read ", "examine ")
 """Actions that fail with a carried thing in every place if they fail in one."""
 _ONCE_PER_NAME = (Tier.INSPECT, Tier.HANDLE, Tier.LIGHT, Tier.COMBINE, Tier.ADVICE)
 """Kinds of actions that are not tried again in other places with things of the same name."""
-_USUAL_CHANCE = 0.1
-"""The prior chance that an untried command leads to something new."""
 
 
 @dataclass
@@ -98,11 +96,11 @@ class Episode:
 
     def promise(self, tried: GrammarTry) -> float:
         """Return how promising a command is, relative to an untried one."""
-        return chance(tried, _USUAL_CHANCE, *self.records) / chance(tried, _USUAL_CHANCE)
+        return chance(tried, *self.records) / chance(tried)
 
     def success_rate(self, command: str) -> float:
         """Return how often a command with a random result succeeds, estimated from all episodes."""
-        return success_rate(command, _USUAL_CHANCE, *self.records)
+        return success_rate(command, *self.records)
 
     def shuffled(self, offers: Iterable[Candidate]) -> list[Candidate]:
         """Return the candidates, shuffled by the seed."""
