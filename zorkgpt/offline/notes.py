@@ -100,7 +100,6 @@ _ORDER = list(ActionOutcome)
 _MAX_REOPENED = 6
 _REPEATED_COST = 15.0
 """The cost, in steps, of each earlier episode in which an action did not score here."""
-_MAX_REPEATED_COST = 90.0
 _ELSEWHERE_COST = 4.0
 """The cost, in steps, of each other place where an action did not score."""
 _MAX_ELSEWHERE_COST = 24.0
@@ -288,7 +287,7 @@ class PlaceNotes:
         here = self.barren.get(action, 0)
         # A tool that a refusal here asks for may work here, even if it failed elsewhere.
         elsewhere = self.barren_places.get(action, 0) - bool(here) if tier is not Tier.TOOL else 0
-        return min(_REPEATED_COST * here, _MAX_REPEATED_COST) + min(_ELSEWHERE_COST * elsewhere, _MAX_ELSEWHERE_COST)
+        return _REPEATED_COST * here + min(_ELSEWHERE_COST * elsewhere, _MAX_ELSEWHERE_COST)
 
     @property
     def untried(self) -> Iterator[tuple[Tier, str]]:

@@ -11,9 +11,6 @@ from zorkgpt.offline.view import TurnView
 from zorkgpt.text import first_paragraph, normalized_action
 from zorkgpt.world.directions import canonical_direction, exit_name
 
-_MAY_OPEN_AN_EXIT = ("open ", "push ", "pull ", "turn ", "unlock ")
-"""Actions that may open an exit."""
-
 
 def observe_result(turn: TurnView) -> None:
     """Record the result of the last action."""
@@ -83,7 +80,9 @@ def observe_place(turn: TurnView, offers: Sequence[Offer]) -> None:
     turn.episode.touched.add(turn.here)
     turn.place.learn(turn.episode.recall(turn.here))
     if turn.context.changed:
-        _note_changes(turn)
+        # The cause of a blocked exit may be far away from it.
+        notes.blocked.clear()
+        turn.place.reopen(word for name in turn.names(turn.context.changed) for word in name.split())
     if turn.context.changed_by_themselves:
         turn.place.unmark(WAIT)
     _note_mentioned(turn)
@@ -93,17 +92,6 @@ def observe_place(turn: TurnView, offers: Sequence[Offer]) -> None:
     notes.holders[turn.here] = list(holders(turn))
     note_offers(turn, offers)
     _give_up_target(turn)
-
-
-def _note_changes(turn: TurnView) -> None:
-    """Retry failed actions with the things that have changed."""
-    words = [word for name in turn.names(turn.context.changed) for word in name.split()]
-    turn.place.reopen(words)
-    if turn.notes.last and turn.notes.last.action.startswith(_MAY_OPEN_AN_EXIT):
-        # The cause of a blocked exit may be far away from it.
-        turn.notes.blocked.clear()
-    else:
-        turn.unblock()
 
 
 def _note_mentioned(turn: TurnView) -> None:
