@@ -4,18 +4,18 @@ from zorkgpt.identity_cache import MAX_ENTRIES, cached_by_identity
 
 
 def test_function_is_called_once_per_object():
-    asked = []
+    calls = []
 
     @cached_by_identity
     def form(one):
-        asked.append(one)
+        calls.append(one)
         return [*one]
 
     first, equal = [1], [1]
     assert form(first) is form(first)
     assert form(equal) == form(first)
     assert form(equal) is not form(first)
-    assert asked == [[1], [1]]
+    assert calls == [[1], [1]]
 
 
 def test_short_lived_objects_are_not_confused():

@@ -24,7 +24,7 @@ import pytest
 from tests.fixtures.chat_server import Answer, ChatServer, Reply, Request, Status
 from tests.fixtures.walkthrough import bundled_story_path
 from tests.golden import roles, story
-from tests.golden.transcript import Asked, dialogue, document, events, order, values
+from tests.golden.transcript import Question, dialogue, document, events, order, values
 from zorkgpt.cli.app import run
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.embeddings.hashing import HashingEmbeddings
@@ -63,7 +63,7 @@ class Models:
     """Answers for every role, and records questions with their turn."""
 
     def __init__(self) -> None:
-        self.asked: list[Asked] = []
+        self.questions: list[Question] = []
         self._at = "1.0"
         self._roles = {
             "agent": roles.Agent([*story.FIRST, *story.SECOND]),
@@ -82,7 +82,7 @@ class Models:
             _let_vectors_load()
         reply = answering(request)
         answer = reply if isinstance(reply, str) else f"(status {reply.code})" if isinstance(reply, Status) else "?"
-        self.asked.append(Asked(self._at, role, messages, answer))
+        self.questions.append(Question(self._at, role, messages, answer))
         return Answer(reply) if isinstance(reply, str) else reply
 
 
@@ -117,18 +117,18 @@ def played(tmp_path_factory) -> Iterator[dict[str, str]]:
         options = ["--game", str(bundled_story_path()), "--workdir", str(folder / "files"), "--episodes", "2"]
         with redirect_stdout(io.StringIO()):
             assert run(["play", *options, "--quiet"]) == ExitCode.OK
-    return _texts(models.asked, folder / "files")
+    return _texts(models.questions, folder / "files")
 
 
-def _texts(asked: list[Asked], workdir: Path) -> dict[str, str]:
+def _texts(questions: list[Question], workdir: Path) -> dict[str, str]:
     read = {path.relative_to(workdir).as_posix(): path.read_text("utf-8") for path in _kept(workdir)}
     as_text = {".md": document, ".json": values, ".jsonl": lambda text: events(text.splitlines())}
-    prompts = {f"{role}.txt": dialogue(question for question in asked if question.role == role) for role in Role}
+    prompts = {f"{role}.txt": dialogue(question for question in questions if question.role == role) for role in Role}
     files = {
         name.replace("/", "_").replace(".jsonl", ".txt"): as_text[Path(name).suffix](text)
         for name, text in read.items()
     }
-    return prompts | {"order.txt": order(asked)} | files
+    return prompts | {"order.txt": order(questions)} | files
 
 
 def _kept(workdir: Path) -> list[Path]:

@@ -19,7 +19,7 @@ _HEADING = re.compile(r"^(?=#{1,3} \S)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Question:
     """One question to a model, with its answer."""
 
     at: str
@@ -30,16 +30,16 @@ class Asked:
     answer: str
 
 
-def dialogue(questions: Iterable[Asked]) -> str:
+def dialogue(questions: Iterable[Question]) -> str:
     """Return all questions to one role. Repeated sections and lines are named instead of repeated."""
     seen: dict[str, str] = {}
     lines: list[str] = []
-    for number, asked in enumerate(questions, 1):
-        lines.append(f"{'=' * 20} {number}. at turn {asked.at}")
-        for speaker, text in asked.messages:
+    for number, question in enumerate(questions, 1):
+        lines.append(f"{'=' * 20} {number}. at turn {question.at}")
+        for speaker, text in question.messages:
             lines.append(f"[{speaker}]")
-            lines += [_once(section, asked.at, seen) for section in _sections(_SCHEMA.sub("<schema>", text))]
-        lines += ["[answer]", asked.answer, ""]
+            lines += [_once(section, question.at, seen) for section in _sections(_SCHEMA.sub("<schema>", text))]
+        lines += ["[answer]", question.answer, ""]
     return "\n".join(lines)
 
 
@@ -69,11 +69,11 @@ def _beginning(line: str) -> str:
     return line if len(line) < 60 else f"{line[:60]} [...]"
 
 
-def order(questions: Iterable[Asked]) -> str:
+def order(questions: Iterable[Question]) -> str:
     """Return which role was asked after which, with a line per turn."""
     turns: dict[str, list[str]] = {}
-    for asked in questions:
-        turns.setdefault(asked.at, []).append(asked.role)
+    for question in questions:
+        turns.setdefault(question.at, []).append(question.role)
     return "".join(f"{at}: {' '.join(roles)}\n" for at, roles in turns.items())
 
 

@@ -15,11 +15,11 @@ def judged(line: KnowledgeLine, named: list[int], *turns, origin=(), earlier=())
     """Return the reasons why the line is contradicted, and the counts."""
     counts = Counter()
     turns = tuple(replace(turn, episode=2) for turn in turns)
-    asked = TurnReview(2, turns, (line,), earlier, turns_of=lambda episode: origin if episode == 1 else ())
+    review = TurnReview(2, turns, (line,), earlier, turns_of=lambda episode: origin if episode == 1 else ())
     answer = LessonsAnswer.model_validate(
         {"contradicted": [{"number": 1, "reason": "It was otherwise.", "turns": named}]}
     )
-    lessons = updates_from(answer, asked, counts)
+    lessons = updates_from(answer, review, counts)
     return [reason for _, reason in lessons.contradicted], dict(counts)
 
 

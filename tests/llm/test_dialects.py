@@ -204,13 +204,13 @@ class Watching(CurrentCall):
 
     def __init__(self):
         super().__init__()
-        self.told = []
+        self.calls = []
 
     def retry_began(self, retry, retries, seconds_left):
-        self.told.append(("retry", retry, retries))
+        self.calls.append(("retry", retry, retries))
 
     def tokens_received(self, tokens):
-        self.told.append(("tokens", tokens))
+        self.calls.append(("tokens", tokens))
 
 
 def watched(server: ChatServer, observer: CurrentCall) -> LLMClient:
@@ -222,7 +222,7 @@ def test_streamed_tokens_are_counted():
     with ChatServer("It is\ndark.\nACTION: wait") as server:
         completion = watched(server, observer).complete(QUESTION, role="agent")
     assert completion == Completion("It is\ndark.\nACTION: wait", usage=Usage(10, 5))
-    assert observer.told == [("tokens", 1), ("tokens", 2), ("tokens", 3)]
+    assert observer.calls == [("tokens", 1), ("tokens", 2), ("tokens", 3)]
     assert len(server.requests) == 1
 
 
@@ -249,7 +249,7 @@ def test_each_retry_is_reported():
     observer = Watching()
     with ChatServer(Status(503), Status(503), "fine") as server:
         assert watched(server, observer).complete(QUESTION, role="agent").content == "fine"
-    assert [told for told in observer.told if told[0] == "retry"] == [("retry", 1, 2), ("retry", 2, 2)]
+    assert [call for call in observer.calls if call[0] == "retry"] == [("retry", 1, 2), ("retry", 2, 2)]
 
 
 def test_escape_sequences_in_server_errors_are_removed():

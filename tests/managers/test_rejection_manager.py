@@ -63,15 +63,15 @@ def test_player_overrules_by_insisting():
 
 @pytest.mark.parametrize("most", [0, 1, 3])
 def test_rejections_per_turn_are_limited(most):
-    manager, asked = a_manager(most), []
+    manager, questions = a_manager(most), []
 
     def judge() -> CriticVerdict:
-        asked.append(1)
+        questions.append(1)
         return NO
 
     rejections = [manager.consider(f"push wall {number}", judge) for number in range(5)]
     assert [rejection is not None for rejection in rejections] == [True] * most + [False] * (5 - most)
-    assert len(asked) == most
+    assert len(questions) == most
 
 
 def test_judge_with_many_errors_is_not_obeyed():

@@ -21,6 +21,7 @@ from zorkgpt.memory.synthesis import facts_in_words, prompt_for, signals
 from zorkgpt.memory.things import is_attempts_entry
 
 NO_CHANGE = {"nothing_changed": True, "first_visit": False}
+KNOWN_EXIT = {"nothing_changed": False, "known_way": True, "location_before": 5, "location_after": 6}
 STORIES = Path(__file__).parents[1] / "stories"
 DOOR_OPEN = Claim(Relation.OPEN, 3, "door")
 
@@ -157,17 +158,17 @@ def test_refusal_by_the_parser_is_not_asked_about(play, state):
 def test_only_a_new_response_is_asked_about(play, state):
     answers = [remember(f"Answer {n}", text=f"Text {n}.", category="NOTE", action="ask wizard") for n in (1, 2)]
     manager = play(*answers)
-    said = ["“The gem is in the cave.”", "“The gem is in the cave.”", "“Beware of the dog.”", "“Beware of the dog.”"]
-    for response in said:
+    gem, dog = "“The gem is in the cave.”", "“Beware of the dog.”"
+    for response in (gem, gem, dog, dog):
         turn(manager, state, "ask wizard", response)
-    assert [request.response for request in requests(manager)] == [said[0], said[2]]
+    assert [request.response for request in requests(manager)] == [gem, dog]
     assert [(memory.title, memory.observation_count) for memory in manager.memory_cache[5]] == [
         ("Answer 1", 2),
         ("Answer 2", 2),
     ]
     manager.close()
     later = play()
-    turn(later, state, "ask wizard", said[0])
+    turn(later, state, "ask wizard", gem)
     turn(later, state, "ask wizard", "“Go away.”")
     assert [request.response for request in requests(later)] == ["“Go away.”"]
 
@@ -176,23 +177,21 @@ def test_only_a_new_response_is_asked_about(play, state):
 def test_movement_on_a_known_exit_is_asked_about_unless_it_is_a_creature(play, state, alive):
     """A creature arrives on every other turn. A thing does not."""
     manager = play()
-    walk = {"nothing_changed": False, "known_way": True, "location_before": 5, "location_after": 6}
     thing = ThingState(9, "painting", alive=alive)
     moved = ObjectMove(9, "painting", 30, "thief", 6, "Cellar", by_itself=True)
-    turn(manager, state, "down", "Cellar", **walk)
-    turn(manager, state, "down", "Cellar", **walk, moved=(moved,), things=(thing,))
+    turn(manager, state, "down", "Cellar", **KNOWN_EXIT)
+    turn(manager, state, "down", "Cellar", **KNOWN_EXIT, moved=(moved,), things=(thing,))
     assert [request.triggers for request in requests(manager)] == ([] if alive else [("objects changed",)])
 
 
 def test_robbery_on_a_known_exit_is_asked_about(play, state):
     manager = play()
-    walk = {"nothing_changed": False, "known_way": True, "location_before": 5, "location_after": 6}
     robbed = {
         "moved": (ObjectMove(9, "painting", 1, "you", 30, "thief", by_itself=True),),
         "inventory_before": ("painting", "lamp"),
         "inventory_after": ("lamp",),
     }
-    turn(manager, state, "down", "Cellar. A thief snatches the painting.", **walk, **robbed)
+    turn(manager, state, "down", "Cellar. A thief snatches the painting.", **KNOWN_EXIT, **robbed)
     (request,) = requests(manager)
     assert "objects changed" in request.triggers
 
@@ -203,9 +202,9 @@ def test_theft_during_a_known_refusal_is_asked_about(play, state):
     stolen = ObjectMove(9, "painting", 5, "Hall", 30, "thief", by_itself=True)
     turn(manager, state, "push wall", "No.", moved=(stolen,), location_before=5)
     assert len(requests(manager)) == 2
-    told = facts_in_words(requests(manager)[1])
-    assert "The command itself changed nothing." in told
-    assert not any(fact.startswith("Nothing in the world changed") for fact in told)
+    facts = facts_in_words(requests(manager)[1])
+    assert "The command itself changed nothing." in facts
+    assert not any(fact.startswith("Nothing in the world changed") for fact in facts)
 
 
 def test_success_without_a_change_is_questioned_once(play, state):
@@ -234,27 +233,27 @@ def test_memory_without_a_known_response_is_counted(play, state):
     assert requests(manager) == []
 
 
-@pytest.mark.parametrize(("turns", "listed"), [(20, True), (21, False)])
-def test_tentative_memory_elsewhere_can_be_confirmed_for_twenty_turns(play, state, turns, listed):
-    manager = play(MemorySynthesisResponse(should_remember=False, confirm_memory_titles={"Bell"}))
-    manager.add_memory(9, "Tower", memory("Bell", turns="3", status="TENTATIVE"))
-    state.turn_count = 2 + turns
-    turn(manager, state, "pull rope", "A bell rings far off.", nothing_changed=False, unnamed_change=True)
-    assert [request.memory.title for request in requests(manager)[0].elsewhere] == (["Bell"] if listed else [])
-    assert [memory.status for memory in manager.memory_cache[9]] == ["ACTIVE" if listed else "TENTATIVE"]
+CONFIRMED = {"confirm_memory_titles": {"Bell"}}
+DISPROVED = {"invalidate_memory_titles": {"Bell"}, "invalidation_reason": "It was an echo."}
 
 
-@pytest.mark.parametrize(("turns", "listed"), [(20, True), (21, False)])
-def test_tentative_memory_elsewhere_can_be_disproved_for_twenty_turns(play, state, turns, listed):
-    wrong = {"invalidate_memory_titles": {"Bell"}, "invalidation_reason": "It was an echo."}
-    manager = play(MemorySynthesisResponse(should_remember=False, **wrong))
+@pytest.mark.parametrize(
+    ("turns", "answer", "expected"),
+    [
+        (20, CONFIRMED, ("ACTIVE", None, None)),
+        (21, CONFIRMED, ("TENTATIVE", None, None)),
+        (20, DISPROVED, ("SUPERSEDED", "It was an echo.", 23)),
+        (21, DISPROVED, ("TENTATIVE", None, None)),
+    ],
+)
+def test_tentative_memory_elsewhere_can_be_judged_for_twenty_turns(play, state, turns, answer, expected):
+    manager = play(MemorySynthesisResponse(should_remember=False, **answer))
     manager.add_memory(9, "Tower", memory("Bell", turns="3", status="TENTATIVE"))
     state.turn_count = 2 + turns
     turn(manager, state, "pull rope", "It was an echo.", nothing_changed=False, unnamed_change=True)
+    assert [request.memory.title for request in requests(manager)[0].elsewhere] == (["Bell"] if turns == 20 else [])
     [bell] = manager.memory_cache[9]
-    assert (bell.status, bell.invalidation_reason, bell.superseded_at_turn) == (
-        ("SUPERSEDED", "It was an echo.", 3 + turns) if listed else ("TENTATIVE", None, None)
-    )
+    assert (bell.status, bell.invalidation_reason, bell.superseded_at_turn) == expected
 
 
 LAMP = {"things": (ThingState(9, "lamp", carried=True),), "nothing_changed": False, "unnamed_change": True}
@@ -304,9 +303,8 @@ def test_memories_of_things_and_game_are_confirmed_and_disproved(play, state, su
 
 def test_tentative_memory_elsewhere_does_not_cause_a_question(play, state):
     manager = play()
-    walk = {"nothing_changed": False, "known_way": True, "location_before": 5, "location_after": 6}
     manager.add_memory(9, "Tower", memory("Bell", turns="1", status="TENTATIVE"))
-    turn(manager, state, "down", "Cellar", **walk)
+    turn(manager, state, "down", "Cellar", **KNOWN_EXIT)
     assert requests(manager) == []
 
 

@@ -416,13 +416,13 @@ def test_forgetting_in_a_scope_keeps_the_backup_of_others(tmp_path):
 
 
 def test_judgment_is_not_reused_in_another_scope(tmp_path):
-    asked = []
+    counts = []
     for scope, place in ((None, (*ACME, 5)), (ACME, 5), (ACME, 5)):
         synthesizer = Answers()
         with AgentMemory.open(tmp_path / "m.sqlite", synthesizer=synthesizer, scope=scope) as memory:
             memory.learn(place, "pull lever", "It moved.", {"changed": True})
-        asked.append(len(synthesizer.requests))
-    assert asked == [1, 1, 0]
+        counts.append(len(synthesizer.requests))
+    assert counts == [1, 1, 0]
 
 
 def test_asynchronous_memory_has_a_scope(tmp_path):

@@ -108,17 +108,17 @@ def test_uncommitted_trials_are_counted_later(postgres):
 
 
 def test_machines_share_judgments(postgres, machine):
-    asked = []
+    counts = []
     for name in ("one", "other"):
         machine(name)
         state = SimpleNamespace(episode_id=1, turn_count=5, action_history=[], action_reasoning_history=[])
         answers = Answers(remember("Sword"))
         with postgres.open(game_state=state, synthesizer=answers) as manager:
             manager.record_action_outcome(5, "Hall", *PULL)
-            asked.append(len(answers.requests))
+            counts.append(len(answers.requests))
             manager.forget("Sword")
     # Forgetting the memory removes its judgment.
-    assert asked == [1, 1]
+    assert counts == [1, 1]
     with postgres.open(game_state=state, synthesizer=Answers(remember("Sword"))) as manager:
         manager.record_action_outcome(5, "Hall", *PULL)
     with postgres.open(game_state=state, synthesizer=answers) as manager:

@@ -251,18 +251,18 @@ def test_superseding_the_same_action_is_not_questioned(open_, lever):
 @pytest.mark.parametrize("confirmed", [True, False])
 def test_superseding_an_unrelated_fact_is_questioned_once(open_, confirmed):
     """The second answer is applied."""
-    asked = []
+    doubts = []
 
     class Synthesizer:
         def synthesize(self, request):
-            asked.append(request.doubts)
+            doubts.append(request.doubts)
             return MemorySynthesisResponse(
                 should_remember=True,
                 category="NOTE",
                 memory_title="Bell",
                 memory_text="Ringing summons a priest.",
                 persistence="permanent",
-                supersedes_memory_titles={"Bolt", "Lever"} if confirmed or len(asked) == 1 else set(),
+                supersedes_memory_titles={"Bolt", "Lever"} if confirmed or len(doubts) == 1 else set(),
             )
 
     with open_(synthesizer=Synthesizer()) as manager:
@@ -273,5 +273,5 @@ def test_superseding_an_unrelated_fact_is_questioned_once(open_, confirmed):
             ("Ringing summons a priest.", "ACTIVE"),
         ]
         assert manager.get_status()["metrics"]["asked_again"] == 1
-    assert asked[0] == ()
-    assert "“Bell” would replace “Lever”" in asked[1][0]
+    assert doubts[0] == ()
+    assert "“Bell” would replace “Lever”" in doubts[1][0]

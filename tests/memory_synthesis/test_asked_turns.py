@@ -38,6 +38,6 @@ def test_known_outcomes_are_not_asked_about(story, most, request):
     assert (len(first) <= most[0], len(second) <= most[1]) == (True, True)
     for question in (*first, *second):
         assert "\n- You carry " in question.user or ": carried" in question.user
-    for asked in (first, second):
-        turns = [question.record.turn for question in asked if question.record]
+    for session in (first, second):
+        turns = [question.record.turn for question in session if question.record]
         assert len(turns) == len(set(turns))

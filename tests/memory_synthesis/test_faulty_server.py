@@ -39,11 +39,11 @@ def test_episode_is_completed_without_false_memories(fault, tmp_path):
         with a_run(tmp_path, choice=MODEL, turns=len(COMMANDS), url=server.url, settings=settings) as game:
             ended = game.play_episode()
             metrics = game.simple_memory.get_status()["metrics"]
-    asked = [request for request in server.requests if asks_memory(request)]
+    questions = [request for request in server.requests if asks_memory(request)]
     assert (ended.reason, ended.turns) == ("turn limit", len(COMMANDS))
     assert metrics["synthesis_calls"] == metrics["synthesis_failures"] > 0
     assert metrics["turn_failures"] == 0
     assert (metrics["synthesized"], metrics["persistent_memories"], metrics["ephemeral_memories"]) == (0, 1, 0)
-    assert len(asked) >= metrics["synthesis_calls"]
+    assert len(questions) >= metrics["synthesis_calls"]
     kept = SimpleMemoryManager.open(tmp_path / "Memories.md").memory_cache
     assert {memory.title for memories in kept.values() for memory in memories} == {STARTS_HERE}

@@ -264,12 +264,12 @@ def test_resumed_turns_repeat_notes_without_asking_the_model(tmp_path):
             pytest.raises(KeyboardInterrupt),
         ):
             run.play_episode()
-        asked = len(model.asked)
+        before = len(model.asked)
         with a_run(tmp_path, client_for(server), **options) as run:
             resume(run, 3)
             assert tide_memories(run) == [(GAME, "The tide turns every hour.", "permanent", "agent")]
             assert "Cross the mere" in objectives(run)
-    assert len(model.asked) == asked == 5
+    assert len(model.asked) == before == 5
 
 
 def test_recorded_run_replays_tool_calls(tmp_path):

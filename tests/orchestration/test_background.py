@@ -109,9 +109,9 @@ def test_silent_memory_model_blocks_no_turn(server, gate, tmp_path):
     with walkthrough_with_model(tmp_path, server.url, AfterTurn(TURNS, look)) as run:
         end = run.play_episode()
         learned = titles(run)
-    before, asked = seen[0]
+    before, questions = seen[0]
     assert not any(title.startswith("What is at") for title in before)
-    assert asked > 5
+    assert questions > 5
     assert sum(title.startswith("What is at") for title in learned) > 1
     assert {record.answers for record in turns_of(tmp_path)} == {()}
     assert {"objectives 0", *(f"memory {turn}" for turn in range(4))} <= set(end.answers)
@@ -130,9 +130,9 @@ def test_memory_question_includes_the_answer_to_an_earlier_one(tmp_path):
     with ChatServer(slow_player) as server:
         with a_run(tmp_path, choice=MODEL, url=server.url, turns=2) as run:
             run.play_episode()
-        asked = memory_prompts(server)
+        prompts = memory_prompts(server)
     assert "memory 0" in turns_of(tmp_path)[0].answers
-    assert "What is at" in asked[1]
+    assert "What is at" in prompts[1]
 
 
 def test_note_has_no_turn_when_background_answers_are_applied(server, gate, tmp_path):
@@ -251,13 +251,13 @@ def test_open_questions_are_asked_before_the_next_episode(server, gate, tmp_path
     assert kept.is_file()
     dropped = [record.questions for record in caplog.records if record.msg.startswith("open questions are dropped")]
     assert list(dropped[0]) == ["objectives 0"]
-    asked = set(memory_prompts(server))
+    prompts = set(memory_prompts(server))
     gate.open.set()
     server.requests.clear()
     with walkthrough_with_model(tmp_path, server.url, turns=1) as run:
         run.reset_episode()
         learned = [memory for memories in run.simple_memory.memory_cache.values() for memory in memories]
-        assert set(memory_prompts(server)) >= asked
+        assert set(memory_prompts(server)) >= prompts
         found = [memory for memory in learned if memory.title.startswith("What is at")]
         assert len(found) > 1
         assert 1 in {memory.episode for memory in found}

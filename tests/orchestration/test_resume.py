@@ -290,19 +290,19 @@ def test_given_action_replaces_the_saved_decision(interrupted):
     assert (record.turn, record.transition.action, record.player) == (5, "inventory", "given")
 
 
-def scripted(workdir: Path, asked: Path, *, die_at: int | None = None) -> ZorkOrchestratorV2:
+def scripted(workdir: Path, log: Path, *, die_at: int | None = None) -> ZorkOrchestratorV2:
     """Return a run with a model that writes its prompts to a file and may kill the process instead of answering."""
 
     def answer(messages, role):
-        prompts = [json.loads(line) for line in asked.read_text("utf-8").splitlines()] if asked.exists() else []
+        prompts = [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
         prompt = "\n".join(message.content for message in messages)
-        with asked.open("a", encoding="utf-8") as file:
+        with log.open("a", encoding="utf-8") as file:
             file.write(json.dumps([role, prompt]) + "\n")
         if die_at is not None and len(prompts) + 1 == die_at:
             kill()
         if role == "agent":
             # Each command has one prompt. A repeated turn repeats its prompt.
-            turn = len({text for asked_role, text in prompts if asked_role == "agent"} - {prompt})
+            turn = len({text for role_asked, text in prompts if role_asked == "agent"} - {prompt})
             return f"I think of turn {turn + 1}.\nACTION: {COMMANDS[turn]}"
         if role == "memory" and "NOTE" in prompt:
             title = f"Noted {zlib.crc32(prompt.encode()) % 1000}"
@@ -319,12 +319,12 @@ def scripted(workdir: Path, asked: Path, *, die_at: int | None = None) -> ZorkOr
     return a_run(workdir, choice=MODEL, turns=len(COMMANDS), llm=ScriptedLLM(answer), settings=settings)
 
 
-def ask_and_die(workdir: Path, asked: Path, die_at: int) -> None:
-    scripted(workdir, asked, die_at=die_at).play_episode()
+def ask_and_die(workdir: Path, log: Path, die_at: int) -> None:
+    scripted(workdir, log, die_at=die_at).play_episode()
 
 
-def agent_prompts(asked: Path) -> list[str]:
-    rows = [json.loads(line) for line in asked.read_text("utf-8").splitlines()]
+def agent_prompts(log: Path) -> list[str]:
+    rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     # A repeated turn repeats its prompt.
     return list(dict.fromkeys(prompt for role, prompt in rows if role == "agent"))
 
@@ -332,12 +332,12 @@ def agent_prompts(asked: Path) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("die_at", [5, 10, 15, 18])
 def test_killed_run_asks_the_model_the_same_questions(tmp_path, die_at):
-    with scripted(tmp_path / "whole", tmp_path / "whole.asked") as run:
+    with scripted(tmp_path / "whole", tmp_path / "whole.prompts") as run:
         run.play_episode()
-    asked = tmp_path / "killed.asked"
-    killed(ask_and_die, tmp_path / "killed", asked, die_at)
-    with scripted(tmp_path / "killed", asked) as run:
+    log = tmp_path / "killed.prompts"
+    killed(ask_and_die, tmp_path / "killed", log, die_at)
+    with scripted(tmp_path / "killed", log) as run:
         run.play_episode(resume=1)
-    assert agent_prompts(asked) == agent_prompts(tmp_path / "whole.asked")
+    assert agent_prompts(log) == agent_prompts(tmp_path / "whole.prompts")
     assert (tmp_path / "killed" / "Memories.md").read_bytes() == (tmp_path / "whole" / "Memories.md").read_bytes()
     assert comparable_turns(tmp_path / "killed") == comparable_turns(tmp_path / "whole")

@@ -47,7 +47,7 @@ def address(request, workdir, tmp_path_factory) -> Iterator[str]:
 def open_page(browser) -> Iterator:
     """Return a function that opens a page. Fails if a script failed or a request went to another host."""
     complaints: list[str] = []
-    asked: list[str] = []
+    requested: list[str] = []
     with ExitStack() as pages:
 
         def opened(url: str, *, width: int = 1400, height: int = 900, scheme: str = "light") -> Page:
@@ -56,10 +56,10 @@ def open_page(browser) -> Iterator:
             page = context.new_page()
             page.on("pageerror", lambda error: complaints.append(str(error)))
             page.on("dialog", lambda dialog: (complaints.append(f"a dialog: {dialog.message}"), dialog.dismiss()))
-            page.on("request", lambda request: asked.append(request.url))
+            page.on("request", lambda request: requested.append(request.url))
             page.goto(url)
             return page
 
         yield opened
     assert complaints == []
-    assert [url for url in asked if not url.startswith(("http://127.0.0.1:", "file:", "data:"))] == []
+    assert [url for url in requested if not url.startswith(("http://127.0.0.1:", "file:", "data:"))] == []

@@ -93,14 +93,14 @@ def test_memory_links_to_history_turns_and_place(address, open_page):
 
 def test_shown_turns_match_the_log(tmp_path):
     played(tmp_path, episodes=2, turns=60)
-    asked = client(tmp_path)
-    rows = asked.get("/api/memories").json()["memories"]
+    api = client(tmp_path)
+    rows = api.get("/api/memories").json()["memories"]
     assert len(rows) > 5
     shown = [row for row in rows if row["shown"]]
     assert shown
     for row in shown:
         for episode, number in row["shown_turns"]:
-            record = asked.get(f"/api/episodes/{episode}/turns/{number}").json()
+            record = api.get(f"/api/episodes/{episode}/turns/{number}").json()
             assert f"] {row['title']}:" in record["memory_shown"]
             assert record["location_id"] == row["place"] or isinstance(row["place"], dict)
 

@@ -39,9 +39,9 @@ def hall_memories(workdir) -> dict[str, str]:
 
 
 def damage(workdir) -> list[tuple[str, int, str]]:
-    asked = client(workdir)
-    asked.get("/api/overview")
-    return [(entry["file"], entry["unreadable"], entry["trouble"]) for entry in asked.get("/api/run").json()["damage"]]
+    api = client(workdir)
+    api.get("/api/overview")
+    return [(entry["file"], entry["unreadable"], entry["trouble"]) for entry in api.get("/api/run").json()["damage"]]
 
 
 def delete_journal(workdir):
@@ -67,12 +67,12 @@ def test_memories_missing_from_the_journal_come_from_the_file(workdir, harm):
 
 def test_edit_in_the_file_is_shown_before_the_journal_records_it(workdir):
     path = workdir / "Memories.md"
-    asked = client(workdir)
-    before = asked.get("/api/run").json()
+    api = client(workdir)
+    before = api.get("/api/run").json()
     path.write_text(path.read_text().replace("A lamp stands", "A broken lamp stands"))
     # The file is read after it was left alone for a while.
-    asked.get("/api/run")
-    now = asked.get("/api/run").json()
+    api.get("/api/run")
+    now = api.get("/api/run").json()
     assert (before["differing"], now["differing"]) == (0, 1)
     assert now["memory"] > before["memory"]
     assert hall_memories(workdir) == BOTH | {LAMP.title: "A broken lamp stands in the hall."}
@@ -82,20 +82,20 @@ def test_edit_in_the_file_is_shown_before_the_journal_records_it(workdir):
 
 def test_outdated_file_differs_from_the_journal_after_a_while(workdir, monkeypatch):
     path = workdir / "Memories.md"
-    asked = client(workdir)
-    assert asked.get("/api/run").json()["differing"] == 0
+    api = client(workdir)
+    assert api.get("/api/run").json()["differing"] == 0
     before = path.read_bytes()
     with SimpleMemoryManager.open(path) as memory:
         memory.update(LAMP.title, 10, pinned=True)
     after = path.read_bytes()
     path.write_bytes(before)
-    assert [asked.get("/api/run").json()["differing"] for _ in range(3)] == [0, 0, 0]
+    assert [api.get("/api/run").json()["differing"] for _ in range(3)] == [0, 0, 0]
     monkeypatch.setattr("zorkgpt.viewer.memory_threads._PATIENCE_S", 0)
-    assert asked.get("/api/run").json()["differing"] == 1
+    assert api.get("/api/run").json()["differing"] == 1
     path.write_bytes(after)
-    assert [asked.get("/api/run").json()["differing"] for _ in range(3)] == [1, 0, 0]
+    assert [api.get("/api/run").json()["differing"] for _ in range(3)] == [1, 0, 0]
     [pinned] = [
-        thread for thread in asked.get("/api/places/10").json()["threads"] if thread[0]["set"]["title"] == LAMP.title
+        thread for thread in api.get("/api/places/10").json()["threads"] if thread[0]["set"]["title"] == LAMP.title
     ]
     assert [version["kind"] for version in pinned] == ["added", "pinned"]
 
@@ -103,13 +103,13 @@ def test_outdated_file_differs_from_the_journal_after_a_while(workdir, monkeypat
 def test_edit_recorded_later_is_not_a_second_memory(workdir):
     path = workdir / "Memories.md"
     path.write_text(path.read_text().replace("A lamp stands", "A broken lamp stands"))
-    asked = client(workdir)
-    assert asked.get("/api/run").json()["differing"] == 1
+    api = client(workdir)
+    assert api.get("/api/run").json()["differing"] == 1
     with SimpleMemoryManager.open(path) as memory:
         memory.all_memories()
     for _ in range(2):
-        assert asked.get("/api/run").json()["differing"] == 0
-    threads = asked.get("/api/places/10").json()["threads"]
+        assert api.get("/api/run").json()["differing"] == 0
+    threads = api.get("/api/places/10").json()["threads"]
     assert [[version["kind"] for version in thread] for thread in threads] == [["added", "edited"], ["added"]]
 
 

@@ -39,10 +39,10 @@ def workdir(tmp_path_factory):
 
 def disproved(workdir) -> tuple[list[int], list[str], list[int]]:
     """Return the counts in the overview, the titles in the table, and the search hits."""
-    asked = client(workdir)
-    counts = [row["disproved"] for row in asked.get("/api/overview").json()["episodes"]]
-    titles = [row["title"] for row in asked.get("/api/memories").json()["memories"] if row["disproved"]]
-    hits = asked.get("/api/search", params={"only": "disproved"}).json()["hits"]
+    api = client(workdir)
+    counts = [row["disproved"] for row in api.get("/api/overview").json()["episodes"]]
+    titles = [row["title"] for row in api.get("/api/memories").json()["memories"] if row["disproved"]]
+    hits = api.get("/api/search", params={"only": "disproved"}).json()["hits"]
     return counts, sorted(title for title in titles if title in TITLES), hits
 
 

@@ -28,7 +28,7 @@ def run_in_thread(work):
 
 async def watch(url: str, updates: list[dict], ready: asyncio.Event) -> None:
     """Collect updates until the last turn."""
-    async with httpx.AsyncClient(timeout=60) as asked, asked.stream("GET", f"{url}api/events") as events:
+    async with httpx.AsyncClient(timeout=60) as api, api.stream("GET", f"{url}api/events") as events:
         async for line in events.aiter_lines():
             if line.startswith("data:"):
                 updates.append(json.loads(line.removeprefix("data:")))
@@ -79,35 +79,35 @@ def test_late_watcher_receives_the_current_state(tmp_path):
 
 
 def test_page_waits_for_a_first_episode(tmp_path):
-    asked = client(tmp_path)
-    assert asked.get("/api/run").json()["episodes"] == []
+    api = client(tmp_path)
+    assert api.get("/api/run").json()["episodes"] == []
     write_log(tmp_path, started())
-    assert [row["episode"] for row in asked.get("/api/run").json()["episodes"]] == [1]
+    assert [row["episode"] for row in api.get("/api/run").json()["episodes"]] == [1]
 
 
 @pytest.mark.parametrize(("damage", "turns"), [("shorter", 8), ("replaced", 8), ("longer", 1)])
 def test_replaced_log_is_read_again(tmp_path, damage, turns):
     path = write_log(tmp_path, started(), *(turn(number) for number in range(1, turns + 1)))
-    asked = client(tmp_path)
-    assert asked.get("/api/run").json()["episodes"][0]["count"] == turns
+    api = client(tmp_path)
+    assert api.get("/api/run").json()["episodes"][0]["count"] == turns
     if damage == "replaced":
         path.rename(path.with_suffix(".old"))
     else:
         path.write_text("")
     write_log(tmp_path, started(opening="Another beginning."), turn(1, action="anew"), turn(2))
-    [row] = asked.get("/api/run").json()["episodes"]
+    [row] = api.get("/api/run").json()["episodes"]
     assert (row["opening"], row["count"], row["generation"]) == ("Another beginning.", 2, 1)
-    assert asked.get("/api/episodes/1/pages/0").json()["rows"][0]["action"] == "anew"
+    assert api.get("/api/episodes/1/pages/0").json()["rows"][0]["action"] == "anew"
 
 
 def test_undone_turns_are_removed_from_the_map(tmp_path):
     went = turn(2, action="north", location_after_id=11, location_after="Cave")
     write_log(tmp_path, started(), turn(1), went)
-    asked = client(tmp_path)
-    before = asked.get("/api/map").json()
+    api = client(tmp_path)
+    before = api.get("/api/map").json()
     write_log(tmp_path, {"event": "episode_resumed", "episode": 1, "turn": 1})
-    asked.get("/api/run")
-    after = asked.get("/api/map").json()
+    api.get("/api/run")
+    after = api.get("/api/map").json()
     assert [[room["id"] for room in picture["rooms"]] for picture in (before, after)] == [[10, 11], [10]]
     assert after["changes"] > before["changes"]
 

@@ -113,24 +113,24 @@ def test_links_to_other_runs_are_not_followed(workdir, tmp_path_factory):
     (workdir / "runs" / "2").symlink_to(elsewhere / "runs" / "1")
     (workdir / "runs" / "3").mkdir()
     (workdir / "runs" / "3" / "episode_log.jsonl").symlink_to(elsewhere / "runs" / "1" / "episode_log.jsonl")
-    asked = client(workdir)
-    assert [row["episode"] for row in asked.get("/api/run").json()["episodes"]] == [1]
-    assert asked.get("/api/episodes/2/pages/0").status_code == 404
+    api = client(workdir)
+    assert [row["episode"] for row in api.get("/api/run").json()["episodes"]] == [1]
+    assert api.get("/api/episodes/2/pages/0").status_code == 404
 
 
 def test_files_replaced_by_links_are_not_followed(workdir, tmp_path_factory):
     elsewhere = write_log(tmp_path_factory.mktemp("elsewhere"), started(), turn(1, response="the secret"))
     memory = {"title": "the secret", "text": "the secret"}
     write_history(elsewhere.parent, {"kind": "added", "location_id": 10, "before": None, "after": memory})
-    asked = client(workdir)
-    asked.get("/api/run")
+    api = client(workdir)
+    api.get("/api/run")
     log = workdir / "runs" / "1" / "episode_log.jsonl"
     log.unlink()
     log.symlink_to(elsewhere)
     (workdir / "Memories.md.sqlite").symlink_to(elsewhere.parent / "Memories.md.sqlite")
-    assert asked.get("/api/run").json()["episodes"][0]["count"] == 0
-    assert asked.get("/api/episodes/1/pages/0").json()["rows"] == []
-    assert asked.get("/api/places/10").json()["threads"] == []
+    assert api.get("/api/run").json()["episodes"][0]["count"] == 0
+    assert api.get("/api/episodes/1/pages/0").json()["rows"] == []
+    assert api.get("/api/places/10").json()["threads"] == []
 
 
 def test_security_headers_are_set(workdir):
@@ -153,22 +153,22 @@ def test_writing_methods_are_refused_without_edit(workdir, method):
 
 def test_every_api_path_needs_the_token_on_other_hosts(workdir):
     rules = AccessRules.of("0.0.0.0", edit=False)
-    asked = client(workdir, rules)
+    api = client(workdir, rules)
     assert rules.token
     for path in [*ANSWERS, "/api/events"]:
-        assert asked.get(path).status_code == 401
-        assert asked.get(path, headers={"authorization": "Bearer wrong"}).status_code == 401
-        assert asked.get(f"{path}?token={rules.token}").status_code == 401
+        assert api.get(path).status_code == 401
+        assert api.get(path, headers={"authorization": "Bearer wrong"}).status_code == 401
+        assert api.get(f"{path}?token={rules.token}").status_code == 401
     for path in ANSWERS:
-        assert asked.get(path, headers={"authorization": f"Bearer {rules.token}"}).status_code == 200
+        assert api.get(path, headers={"authorization": f"Bearer {rules.token}"}).status_code == 200
 
 
 def test_foreign_host_is_refused_even_with_the_token(workdir):
     rules = AccessRules.of("0.0.0.0", edit=False)
     shown = {"authorization": f"Bearer {rules.token}"}
-    asked = client(workdir, rules)
-    assert asked.get("/api/run", headers=shown | {"host": "192.168.1.5:8765"}).status_code == 200
-    assert asked.get("/api/run", headers=shown | {"host": "evil.example"}).status_code == 403
+    api = client(workdir, rules)
+    assert api.get("/api/run", headers=shown | {"host": "192.168.1.5:8765"}).status_code == 200
+    assert api.get("/api/run", headers=shown | {"host": "evil.example"}).status_code == 403
 
 
 def test_localhost_needs_no_token_without_edit():

@@ -119,8 +119,8 @@ def test_question_is_answered_in_three_steps(address, open_page, question):
 
 
 def test_documented_questions_are_tested():
-    asked = re.findall(r"^\| ([A-Z][^|]*\?) \|", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
-    assert asked == list(QUESTIONS)
+    questions = re.findall(r"^\| ([A-Z][^|]*\?) \|", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
+    assert questions == list(QUESTIONS)
 
 
 def test_memories_learned_in_an_episode_have_an_address(address, open_page):

@@ -55,7 +55,7 @@ def test_fields_of_wrong_types_are_unreadable(tmp_path):
     rows = [turn(n, **dict.fromkeys(turn(n).keys() - {"event", "turn"}, value)) for n, value in enumerate(strange, 1)]
     write_log(tmp_path, started(**{name: [1] for name in started().keys() - {"event"}}), *rows)
     write_history(tmp_path, {"location_id": 10, "after": {"title": [1]}}, {"location_id": "x"})
-    asked = client(tmp_path)
+    api = client(tmp_path)
     for path in (
         "run",
         "map",
@@ -65,8 +65,8 @@ def test_fields_of_wrong_types_are_unreadable(tmp_path):
         "episodes/1/notes",
         "episodes/1/actions",
     ):
-        assert asked.get(f"/api/{path}").status_code == 200
-    assert asked.get("/api/run").json()["damage"][0]["unreadable"] == len(strange)
+        assert api.get(f"/api/{path}").status_code == 200
+    assert api.get("/api/run").json()["damage"][0]["unreadable"] == len(strange)
 
 
 def test_resumed_episode_continues_from_its_checkpoint(tmp_path):
@@ -93,20 +93,20 @@ def test_folder_that_is_not_an_episode_is_ignored(tmp_path, name):
 
 def test_growing_run_is_read_further(tmp_path):
     write_log(tmp_path, started(), turn(1))
-    asked = client(tmp_path)
-    assert asked.get("/api/run").json()["episodes"][0]["count"] == 1
+    api = client(tmp_path)
+    assert api.get("/api/run").json()["episodes"][0]["count"] == 1
     write_log(tmp_path, turn(2))
     write_log(tmp_path, started(2), turn(1), episode=2)
-    assert [row["count"] for row in asked.get("/api/run").json()["episodes"]] == [2, 1]
-    assert asked.get("/api/episodes/1/columns?from=1").json()["columns"]["turns"] == [2]
+    assert [row["count"] for row in api.get("/api/run").json()["episodes"]] == [2, 1]
+    assert api.get("/api/episodes/1/columns?from=1").json()["columns"]["turns"] == [2]
 
 
 def test_long_text_is_shortened_in_lists_only(tmp_path):
     write_log(tmp_path, started(), turn(1, response="x" * 100_000))
-    asked = client(tmp_path)
-    [row] = asked.get("/api/episodes/1/pages/0").json()["rows"]
+    api = client(tmp_path)
+    [row] = api.get("/api/episodes/1/pages/0").json()["rows"]
     assert (len(row["response"]), row["cut"]) == (4000, ["response"])
-    assert asked.get("/api/episodes/1/turns/1").json()["response"] == "x" * 100_000
+    assert api.get("/api/episodes/1/turns/1").json()["response"] == "x" * 100_000
 
 
 @pytest.mark.slow
@@ -151,9 +151,9 @@ def test_log_line_with_nested_brackets_as_place_is_skipped(tmp_path, depth):
     with log.open("a") as file:
         file.write(row + "\n")
     write_history(tmp_path, f'{{"location_id": {brackets}}}')
-    asked = client(tmp_path)
+    api = client(tmp_path)
     for page in ("overview", "map", "memories", "run", "places/10"):
-        assert asked.get(f"/api/{page}").status_code == 200, page
+        assert api.get(f"/api/{page}").status_code == 200, page
 
 
 def test_places_with_the_same_name_are_numbered(tmp_path):

@@ -175,9 +175,9 @@ def test_hits_across_read_blocks_are_found(tmp_path):
     write_log(tmp_path, started(), *(turn(at) for at in range(1, 31)))
     lines = [call(at, f"{'x' * 1_500_000} needle{at}.") for at in range(1, 31)]
     (tmp_path / "runs" / "1" / "model_calls.jsonl").write_text("".join(lines))
-    asked = client(tmp_path)
+    api = client(tmp_path)
     for at in range(1, 31):
-        assert asked.get("/api/search", params={"q": f"needle{at}."}).json()["hits"] == [1_000_000 + at]
+        assert api.get("/api/search", params={"q": f"needle{at}."}).json()["hits"] == [1_000_000 + at]
 
 
 def test_search_is_readable_at_every_size(address, open_page):

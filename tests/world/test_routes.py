@@ -47,10 +47,10 @@ def cost_of(graph: MapGraph, costs, route) -> float:
 
 @given(WAYS, WAYS)
 def test_routes_follow_changes_of_the_map(first, second):
-    asked, walked_at_once = MapGraph(), MapGraph()
+    searched, unsearched = MapGraph(), MapGraph()
     for ways in (first, second):
-        walk(asked, ways)
-        asked.routes(1)
-    walk(walked_at_once, first)
-    walk(walked_at_once, second)
-    assert asked.routes(1) == walked_at_once.routes(1)
+        walk(searched, ways)
+        searched.routes(1)
+    walk(unsearched, first)
+    walk(unsearched, second)
+    assert searched.routes(1) == unsearched.routes(1)
