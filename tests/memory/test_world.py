@@ -49,6 +49,22 @@ class Recorder:
 
 
 @pytest.mark.parametrize(
+    ("kind", "options", "agent"),
+    [
+        (AgentMemory, {}, NEUTRAL.agent),
+        (SimpleMemoryManager, {}, TEXT_ADVENTURE.agent),
+        (SimpleMemoryManager, {"world": SHOP}, SHOP.agent),
+    ],
+)
+def test_questions_use_the_words_of_the_world(kind, options, agent):
+    llm = ScriptedLLM(['{"reasoning": "", "should_remember": false}'])
+    with kind.open(":memory:", llm, **options) as memory:
+        memory.learn(5, "pay", "Thank you.", {"reward": 1})
+    [call] = llm.calls
+    assert agent in str(call.messages)
+
+
+@pytest.mark.parametrize(
     ("facts", "asked"),
     [
         (None, False),

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 from zorkgpt import telemetry
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
@@ -107,12 +107,17 @@ class AgentMemory:
         synthesizer: Decides what an outcome teaches, instead of `llm_client`.
         embeddings: Overrides the configured provider. If neither is given, only identical texts are duplicates.
         judge: Decides whether two memories say the same, instead of `llm_client`.
-        world: Names of places, actions, outcomes and resets in questions to the model.
+        world: Names of places, actions, outcomes and resets in questions to the model. Defaults to `NEUTRAL`, and in a
+            `SimpleMemoryManager` to `TEXT_ADVENTURE`.
 
     Raises:
         MemoryStoreError: If the memories can't be read.
         ConfigurationError: If a part can't be used, or `embeddings` are given and NumPy is not installed.
     """
+
+    _default_world: ClassVar[World] = NEUTRAL
+    _allows_scope: ClassVar[bool] = True
+    """Whether the memory can be opened with a scope."""
 
     store = _UntilClosed[Store]()
     _writer = _UntilClosed[MemoryWriter]()
@@ -132,8 +137,9 @@ class AgentMemory:
         synthesizer: MemorySynthesizer | None = None,
         embeddings: "EmbeddingProvider | None" = None,
         judge: "Judge | None" = None,
-        world: World = NEUTRAL,
+        world: World | None = None,
     ) -> None:
+        world = self._default_world if world is None else world
         check_world(world)
         if embeddings is not None and find_spec("numpy") is None:
             raise missing_extra("embeddings", "numpy")
@@ -142,6 +148,8 @@ class AgentMemory:
         synthesizer, judge = with_model(llm_client, settings, world, synthesizer, judge)
         self._log = logger or get_logger(__name__)
         address = path or settings.path
+        if isinstance(address, ScopedStore) and not self._allows_scope:
+            raise TypeError(f"A {type(self).__name__} has no scope. Use `AgentMemory.open`.")
         self._is_closed = False
         self._process = os.getpid()
         self.store = open_store(address) if isinstance(address, (str, Path)) else address
@@ -174,7 +182,7 @@ class AgentMemory:
         game_state: object = None,
         synthesizer: MemorySynthesizer | None = None,
         judge: "Judge | None" = None,
-        world: World = NEUTRAL,
+        world: World | None = None,
         scope: tuple[int | str, ...] | None = None,
     ) -> Self:
         """Open the memory in a file, in `Memories.md` in a folder, or at a PostgreSQL address.
@@ -190,7 +198,7 @@ class AgentMemory:
 
         Args:
             config: As for the class. `memory_model` names the model of an `llm` of the OpenAI SDK's shape.
-            world: Names of places, actions, outcomes and resets in questions to the model.
+            world: As for the class.
             scope: A path such as `("acme", "user-7")`. All places are then relative to it, and nothing outside it can
                 be read or changed: 5 is stored as `("acme", "user-7", 5)`, and `GAME` as the scope itself. Defaults to
                 the whole memory.

@@ -6,18 +6,13 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial, update_wrapper
-from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from zorkgpt.llm.messages import LLM
 from zorkgpt.memory.agent_memory import AgentMemory
-from zorkgpt.memory.parts import ChatClient, Parts
-from zorkgpt.memory.synthesis import MemorySynthesizer
-from zorkgpt.memory.world import NEUTRAL, World
+from zorkgpt.memory.parts import Parts
 
 if TYPE_CHECKING:
-    from zorkgpt.embeddings.provider import EmbeddingProvider
-    from zorkgpt.memory.dedup.judge import Judge
+    pass
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -33,6 +28,16 @@ def _in_a_thread(
         return await asyncio.get_running_loop().run_in_executor(self._own_threads(), work)
 
     update_wrapper(call, method)
+    return call
+
+
+def _opened_in_a_thread(
+    opening: Callable[_Arguments, AgentMemory],
+) -> "Callable[_Arguments, Coroutine[object, object, AsyncMemory]]":
+    async def call(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> "AsyncMemory":
+        return AsyncMemory(await asyncio.to_thread(opening, *args, **kwargs))
+
+    update_wrapper(call, opening)
     return call
 
 
@@ -54,35 +59,6 @@ class AsyncMemory:
             process, ThreadPoolExecutor(_THREADS, thread_name_prefix="zorkgpt-memory")
         )
 
-    @classmethod
-    async def open(
-        cls,
-        path: Path | str,
-        llm: LLM | ChatClient | None = None,
-        embeddings: "EmbeddingProvider | None" = None,
-        *,
-        config: object = None,
-        game_state: object = None,
-        synthesizer: MemorySynthesizer | None = None,
-        judge: "Judge | None" = None,
-        world: World = NEUTRAL,
-        scope: tuple[int | str, ...] | None = None,
-    ) -> "AsyncMemory":
-        """Open a memory like `AgentMemory.open`."""
-        opening = partial(
-            AgentMemory.open,
-            path,
-            llm,
-            embeddings,
-            config=config,
-            game_state=game_state,
-            synthesizer=synthesizer,
-            judge=judge,
-            world=world,
-            scope=scope,
-        )
-        return cls(await asyncio.to_thread(opening))
-
     @property
     def parts(self) -> Parts:
         """The parts that find duplicates and learn from outcomes."""
@@ -95,6 +71,7 @@ class AsyncMemory:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    open = staticmethod(_opened_in_a_thread(AgentMemory.open))
     remember = _in_a_thread(AgentMemory.remember)
     remember_many = _in_a_thread(AgentMemory.remember_many)
     recall = _in_a_thread(AgentMemory.recall)

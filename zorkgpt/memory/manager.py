@@ -1,6 +1,5 @@
 """The memory of a player of text adventures: `AgentMemory` with full `Memory` objects and the game's ground truth."""
 
-import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from zorkgpt import telemetry
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.llm.messages import LLM
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.checks import check_episode, check_name, check_turn, checked_memory
 from zorkgpt.memory.episode import read_session, write_session
@@ -25,16 +23,13 @@ from zorkgpt.memory.models import (
     ZMachineContext,
 )
 from zorkgpt.memory.objects import PlacedObject
-from zorkgpt.memory.parts import ChatClient
 from zorkgpt.memory.places import checked_place, is_place
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.lasting import EVERY, by_place
-from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.memory.storage.scoped import ScopedStore
-from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
+from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, audit, tally
-from zorkgpt.memory.world import TEXT_ADVENTURE, World
+from zorkgpt.memory.world import TEXT_ADVENTURE
 from zorkgpt.memory.writer import NewMemory
 from zorkgpt.restore_point import Restorer
 
@@ -46,7 +41,6 @@ if TYPE_CHECKING:
     from zorkgpt.embeddings.provider import EmbeddingProvider
     from zorkgpt.memory.answers import FurtherFact
     from zorkgpt.memory.dedup.consolidation import Merge
-    from zorkgpt.memory.dedup.judge import Judge
     from zorkgpt.memory.editing import Edit
     from zorkgpt.memory.provenance import Provenance
 
@@ -60,32 +54,8 @@ class SimpleMemoryManager(AgentMemory):
     state that a run saves and restores. The arguments are those of `AgentMemory`.
     """
 
-    def __init__(
-        self,
-        logger: logging.Logger | None = None,
-        config: object = None,
-        game_state: object = None,
-        llm_client: LLM | ChatClient | None = None,
-        *,
-        path: Path | str | Store | None = None,
-        synthesizer: MemorySynthesizer | None = None,
-        embeddings: "EmbeddingProvider | None" = None,
-        judge: "Judge | None" = None,
-        world: World = TEXT_ADVENTURE,
-    ) -> None:
-        if isinstance(path, ScopedStore):
-            raise TypeError(f"A {type(self).__name__} has no scope. Use `AgentMemory.open`.")
-        super().__init__(
-            logger,
-            config,
-            game_state,
-            llm_client,
-            path=path,
-            synthesizer=synthesizer,
-            embeddings=embeddings,
-            judge=judge,
-            world=world,
-        )
+    _default_world = TEXT_ADVENTURE
+    _allows_scope = False
 
     @property
     def memory_cache(self) -> dict[PlaceKey, list[Memory]]:
