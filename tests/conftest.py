@@ -3,6 +3,7 @@
 import logging
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -53,7 +54,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Try fewer Hypothesis examples in a run without slow tests."""
+    """Try fewer Hypothesis examples in a run without slow tests, and let Ctrl-C reach the processes of tests.
+
+    A shell starts background jobs with an ignored SIGINT, which their processes inherit.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.option.markexpr == "not slow" and not config.getoption("--hypothesis-profile"):
         settings.load_profile("quick")
 
