@@ -162,6 +162,12 @@ def test_other_machine_embeds_only_the_query(postgres, tmp_path):
     assert not list((tmp_path / "other").rglob("*.sqlite"))
 
 
+def vector_indexes(home: PostgresHome) -> list[tuple[str, str]]:
+    """Return the names and definitions of the indexes, without those of other tests on the same server."""
+    of_table = "tablename = 'zorkgpt_vectors' AND schemaname = current_schema"
+    return rows(home.address, f"SELECT indexname, indexdef FROM pg_indexes WHERE {of_table}")
+
+
 def test_search_by_meaning_follows_changes(postgres):
     one, other = (postgres.open(embeddings=Counted()) for _ in range(2))
     with one, other:
@@ -186,8 +192,7 @@ def test_search_by_meaning_follows_changes(postgres):
         one.forget("Bell")
         assert texts(other, "noon bell rings", status="SUPERSEDED") == []
         assert rows(postgres.address, "SELECT count(*) FROM zorkgpt_vectors") == [(40,)]
-        indexes = "SELECT indexname FROM pg_indexes WHERE tablename = 'zorkgpt_vectors'"
-        assert rows(postgres.address, indexes) == [("zorkgpt_vectors_pkey",)]
+        assert [name for name, _ in vector_indexes(postgres)] == ["zorkgpt_vectors_pkey"]
         one.update("Lever 7", text="A rope hangs from the ceiling.")
         assert texts(other, "rope from ceiling") == ["A rope hangs from the ceiling."]
         assert one.rebuild_embedding_cache()
@@ -235,7 +240,7 @@ def test_index_finds_the_nearest_vectors(postgres):
     table.put("model", keyed)
     table.put("model", {b"another": vectors[0], **dict(list(keyed.items())[:500])})
     table.put("of other size", {b"x": np.ones(3, dtype=np.float32)})
-    assert "hnsw" in str(rows(postgres.address, "SELECT indexdef FROM pg_indexes WHERE tablename = 'zorkgpt_vectors'"))
+    assert "hnsw" in str(vector_indexes(postgres))
     found = 0
     for query in vectors[100:110]:
         nearest = [key for key, _ in table.nearest("model", query, 240)[:30]]
