@@ -10,6 +10,8 @@ from game_interface.core.jericho_interface import JerichoInterface
 from zorkgpt.adapters.gymnasium import ENVIRONMENT_ID, LONGEST_OBSERVATION, ZMachineEnv
 from zorkgpt.errors import ConfigurationError, StoryFileNotFound
 
+pytestmark = pytest.mark.slow
+
 ALWAYS_KNOWN = {"location", "inventory", "visible", "score", "max_score", "moves", "died", "victory", "seed"}
 
 
@@ -52,7 +54,6 @@ def test_walkthrough_earns_every_point_and_terminates(env, walkthrough):
     assert sum(step[1] for step in steps) == info["score"] == info["max_score"] == 100
 
 
-@pytest.mark.slow
 def test_step_limit_truncates(bundled_story, walkthrough):
     env = ZMachineEnv(bundled_story, seed=1, max_steps=3)
     for _ in range(2):
@@ -104,7 +105,6 @@ def test_same_seed_gives_the_same_games(bundled_story):
     other.close()
 
 
-@pytest.mark.slow
 def test_seed_in_info_reproduces_the_game(zork1):
     env = ZMachineEnv(zork1, seed=3)
     commands = ["north", "north", "up", *["wait"] * 12]

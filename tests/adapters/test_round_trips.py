@@ -17,6 +17,8 @@ from zorkgpt.adapters.tools import MemoryTools
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import GAME, Thing
 
+pytestmark = pytest.mark.slow
+
 TEXTS = ["https://s/cart", "5", "game", "thing 181", "null", "true", '["File", "Open"]', '{"subject": "game"}', '"x"']
 TEXTS += [".a..b.", "a b", "it's \\ here", "\u202ex", '"\\"5\\""', "a%41b%20c", "../../etc/passwd", "x/y?z=1#f", "é ü"]
 SUBJECTS = [*TEXTS, 5, -3, Thing(181), GAME]
@@ -115,7 +117,6 @@ def test_found_memory_can_be_recalled_superseded_and_invalidated(memory):
     recall_supersede_and_invalidate(memory, Plain(memory))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("toolset", [Mcp, AgentsSdk, PydanticAi, LangChain, LlamaIndex])
 def test_found_memory_can_be_changed_in_a_framework(toolset):
     with AgentMemory.open(":memory:") as memory:

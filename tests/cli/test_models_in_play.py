@@ -19,6 +19,8 @@ from zorkgpt.run_folder import MODEL_CALLS, run_directory
 from zorkgpt.runlog.episodes import read_episode, read_events, turns_in
 from zorkgpt.runlog.events import ModelCalled
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-very-secret-0123456789"
 NOTHING = '{"should_remember": false}'
 READ = '{"is_room_description": true, "exits": [], "combat": false, "enemies": []}'
@@ -52,7 +54,6 @@ def play(tmp_path, monkeypatch, capsys):
     return played
 
 
-@pytest.mark.slow
 def test_model_usage_is_in_summary_and_log(play, tmp_path):
     with ChatServer(reply, key=KEY) as server:
         code, out, _ = play(server, "--json")
@@ -242,7 +243,6 @@ def test_single_bad_response_costs_no_turn(play, tmp_path, nested):
     assert [turn.player for turn in turns] == ["model"] * 4
 
 
-@pytest.mark.slow
 def test_repeated_web_pages_end_the_episode_resumably(play, tmp_path, monkeypatch):
     monkeypatch.setenv("ZORKGPT_LLM__MAX_FAILURES", "2")
     with ChatServer(lambda request: fail_at(3, server, PAGE, times=2)(request)) as server:
@@ -269,7 +269,6 @@ def test_api_key_is_never_printed_or_saved(play, tmp_path, failure, caplog, monk
     assert KEY not in out + err + caplog.text
 
 
-@pytest.mark.slow
 def test_run_reports_memory_model_that_misreads_its_prompt(play, tmp_path):
     core = '{"should_remember": true, "category": "NOTE", "memory_title": "Air %d", "memory_text": "Damp.", '
     made, actions = iter(range(100)), iter(["look", "jump", "sing", "sleep", "wave", "swim"])
@@ -286,7 +285,6 @@ def test_run_reports_memory_model_that_misreads_its_prompt(play, tmp_path):
     assert {memory.persistence for _, memory in kept} == {"core", "permanent"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault", [Trickle(Answer("ACTION: look" + " " * 2000), 0.05), Silence()], ids=["trickle", "silence"]
 )
@@ -303,7 +301,6 @@ def test_endless_model_response_ends_the_episode(play, tmp_path, monkeypatch, fa
     assert ended.reason == "error"
 
 
-@pytest.mark.slow
 def test_rules_replace_a_model_that_gives_no_commands(play, tmp_path):
     def rambles(request):
         return "Certainly! Let me think." if "You are playing" in request.prompt else reply(request)
@@ -325,7 +322,6 @@ def test_unusable_answer_without_fallback_ends_the_episode(tmp_path):
     assert runs.turns_of(tmp_path) == []
 
 
-@pytest.mark.slow
 def test_weak_model_plays_with_structured_output(play, tmp_path):
     def typed(request):
         if "You are playing" not in request.prompt:
@@ -375,7 +371,6 @@ def test_doctor_reports_server_capabilities(tmp_path, monkeypatch, capsys):
 _SMALL_CONTEXT = 2_048
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("schemas", [True, False], ids=["schemas", "no schemas"])
 @pytest.mark.parametrize("listed", [True, False], ids=["in the listing", "in an error"])
 def test_prompts_fit_a_small_context(play, tmp_path, listed, schemas):

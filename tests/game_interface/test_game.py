@@ -10,6 +10,8 @@ from tests.fixtures.small_world import WALKTHROUGH, SmallWorld
 from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.errors import GameClosed, StateError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=["jericho", "small world"])
 def game(request, bundled_story):

@@ -12,6 +12,8 @@ from tests.fixtures.walkthrough import (
     replay_walkthrough,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def test_zork_walkthrough_has_correct_locations_and_scores(zork1):
     from jericho import FrotzEnv
@@ -30,7 +32,6 @@ def test_zork_walkthrough_has_correct_locations_and_scores(zork1):
         assert (played.victory, played.finished, played.died) == (True, True, False)
 
 
-@pytest.mark.slow
 def test_location_names_are_printed_by_the_game(zork1):
     seen = set()
     with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
@@ -46,7 +47,6 @@ def test_location_names_are_printed_by_the_game(zork1):
     assert len(seen) > 80
 
 
-@pytest.mark.slow
 def test_bundled_story_is_won():
     with JerichoInterface(bundled_story_path(), seed=BUNDLED_SEED) as game:
         steps = replay_walkthrough(game, get_bundled_walkthrough())

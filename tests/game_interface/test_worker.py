@@ -12,6 +12,8 @@ import pytest
 
 from game_interface.core.worker import Worker, WorkerFailure
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def worker(bundled_story):
@@ -117,7 +119,6 @@ def test_working_directory_and_story_file_may_disappear(worker, tmp_path, monkey
     assert worker.reset() == opening
 
 
-@pytest.mark.slow
 def test_interpreter_writes_no_files_to_the_working_directory(worker, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     worker.reset()
@@ -139,7 +140,6 @@ def test_killed_worker_leaves_nothing_behind(worker):
     assert not folder.exists()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("command", [b"look", rb"\w"], ids=["idle", "hanging"])
 def test_interpreter_ends_when_its_parent_dies(bundled_story, command):
     program = f"""

@@ -16,6 +16,8 @@ from tests.fixtures.runs import MODEL, a_run, a_walkthrough, turns_of
 from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.llm.scripted import ScriptedLLM
 
+pytestmark = pytest.mark.slow
+
 
 def manager() -> ExtractionManager:
     return ExtractionManager(logging.getLogger("test"), GameConfiguration(), GameState())
@@ -91,7 +93,6 @@ def test_earlier_description_is_shown_on_return(tmp_path, zork1):
     assert (context.room_description, context.room_description_age) == (opening, 2)
 
 
-@pytest.mark.slow
 def test_share_of_walkthrough_turns_with_text_to_extract(tmp_path):
     commands = get_bundled_walkthrough()
     with a_walkthrough(tmp_path, *commands, turns=len(commands)) as run:

@@ -13,6 +13,8 @@ from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.runlog.episodes import last_end, read_episode
 from zorkgpt.runlog.events import KnowledgeUpdated
 
+pytestmark = pytest.mark.slow
+
 LESSON = {"new": [{"section": "dangers", "text": "Green ground gives way.", "turns": [2]}]}
 WISDOM = {"new": [{"section": "meta_strategies", "text": "See the village first.", "turns": []}]}
 NOTHING = {"new": []}
@@ -60,7 +62,6 @@ def updates(workdir: Path, episode: int = 1) -> list[KnowledgeUpdated]:
     return [event for event in read_episode(workdir, episode) if isinstance(event, KnowledgeUpdated)]
 
 
-@pytest.mark.slow
 def test_model_is_asked_at_intervals_about_new_turns(tmp_path):
     run, llm = scripted(tmp_path, LESSON, NOTHING, NOTHING, turns=25)
     with run:
@@ -75,7 +76,6 @@ def test_model_is_asked_at_intervals_about_new_turns(tmp_path):
     assert (line.text, line.episode, line.first_turn, line.last_turn) == ("Green ground gives way.", 1, 2, 2)
 
 
-@pytest.mark.slow
 def test_numbered_lines_are_confirmed_and_contradicted(tmp_path):
     more = {"new": [{"section": "lessons", "text": "Crabs come at night.", "turns": []}]}
     second = more | {"confirmed": [1, 7, 0], "contradicted": [{"number": 9, "reason": "x"}]}
@@ -99,7 +99,6 @@ def test_numbered_lines_are_confirmed_and_contradicted(tmp_path):
     assert updates(tmp_path)[-1].text == (tmp_path / "knowledgebase.md").read_text()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("answer", ["no JSON at all", '{"new": "much"}', {"new": [{"section": "x", "text": "y"}]}])
 def test_unusable_answer_teaches_nothing_and_is_not_repeated(tmp_path, answer):
     run, llm = scripted(tmp_path, answer, answer, LESSON, NOTHING, turns=25)
@@ -109,7 +108,6 @@ def test_unusable_answer_teaches_nothing_and_is_not_repeated(tmp_path, answer):
     assert (texts(tmp_path), end.metrics["knowledge"]["unusable_answers"]) == (["Green ground gives way."], 1)
 
 
-@pytest.mark.slow
 def test_failed_question_is_repeated_later(tmp_path, caplog):
     run, llm = scripted(tmp_path, LLMUnreachable("gone"), LESSON, turns=20)
     with run:
@@ -130,7 +128,6 @@ def test_model_text_never_becomes_structure(tmp_path):
     assert (tmp_path / "knowledgebase.md").read_text().count("## LESSONS LEARNED") == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "turns", "about_the_episode"),
     [({}, 3, True), ({}, 100, True), ({"enable_inter_episode_synthesis": False}, 100, False)],
@@ -145,7 +142,6 @@ def test_every_episode_is_asked_about_once_at_its_end(tmp_path, settings, turns,
     assert knowledge(tmp_path).processed["1"].until == turns
 
 
-@pytest.mark.slow
 def test_interrupted_episode_is_asked_about_at_the_next_start(tmp_path):
     run, llm = scripted(tmp_path, turns=200)
     run._watchers = (CtrlC(5),)
@@ -191,7 +187,6 @@ def test_rules_conclude_an_interrupted_episode_at_once(tmp_path):
     assert any(text.startswith("“save” is not accepted") for text in texts(tmp_path))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("left", ["log gone", "still failing"])
 def test_failed_catch_up_ends_nothing(tmp_path, left):
     run, _ = scripted(tmp_path, turns=200)
@@ -233,7 +228,6 @@ def manager_of(run: ZorkOrchestratorV2):
     return next(manager for manager in run.managers.in_order if manager.get_status()["type"] == "knowledge")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("edited", [False, True])
 def test_resumed_episode_restores_knowledge_unless_edited(tmp_path, edited, caplog):
     path = tmp_path / "knowledgebase.md"
@@ -255,7 +249,6 @@ def test_resumed_episode_restores_knowledge_unless_edited(tmp_path, edited, capl
     assert ("because another process has written it" in caplog.text) is edited
 
 
-@pytest.mark.slow
 def test_resumed_episode_has_the_same_counts(tmp_path):
     lessons = [LESSON] * 6
     whole, _ = scripted(tmp_path / "whole", *lessons)
@@ -282,7 +275,6 @@ def test_unwritable_file_ends_nothing(tmp_path):
     assert not (tmp_path / "knowledgebase.md").exists()
 
 
-@pytest.mark.slow
 def test_memories_with_the_same_text_are_not_knowledge(tmp_path):
     run, _ = scripted(tmp_path, *[NOTHING] * 20, turns=10)
     push = memory("push wall: works", category="SUCCESS", text="It gives way a little.")

@@ -22,6 +22,8 @@ from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.run_folder import EPISODE_LOG
 from zorkgpt.runlog.saved_episodes import read_saved
 
+pytestmark = pytest.mark.slow
+
 MADE_OF_THREE = {
     "context": ContextManager,
     "knowledge": KnowledgeManager,
@@ -56,7 +58,6 @@ def live(workdir: Path, turns: list[TurnRecord], make: Callable[..., BaseManager
     return manager, state
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", MADE_OF_THREE)
 def test_manager_works_alone(tmp_path, turns, kind):
     manager, state = live(tmp_path, turns, MADE_OF_THREE[kind])

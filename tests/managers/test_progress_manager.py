@@ -14,6 +14,8 @@ from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import EpisodeEnded
 
+pytestmark = pytest.mark.slow
+
 BACK_AND_FORTH = ["north", "south"] * 4
 
 
@@ -89,7 +91,6 @@ def test_new_episode_starts_without_a_notice(tmp_path):
         assert run.managers.progress.get_status()["metrics"] == {"loops": 0, "stuck": 0, "turns_stuck": 0}
 
 
-@pytest.mark.slow
 def test_walkthrough_gets_no_notices(tmp_path):
     commands = get_bundled_walkthrough()
     with a_walkthrough(tmp_path, *commands, turns=len(commands)) as run:

@@ -4,6 +4,8 @@ import pytest
 
 from tests.fixtures.runs import a_walkthrough
 
+pytestmark = pytest.mark.slow
+
 
 def shown(run) -> tuple[str | None, int | None]:
     context = run.managers.context.player_context(run.services.game.observe(), "")

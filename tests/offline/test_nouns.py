@@ -7,6 +7,8 @@ from game_interface.models import Item, Language
 from tests.fixtures import own_stories
 from zorkgpt.offline.candidates import Nouns
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def play():
@@ -58,7 +60,6 @@ def test_things_have_names_in_a_story_with_unknown_attributes(play):
     assert scene.attributes == {}
 
 
-@pytest.mark.slow
 def test_names_in_sight_are_accepted_by_the_parser(play, bundled_story):
     game, step = play(bundled_story, "north", "north", "east")
     for item in step.after.visible:

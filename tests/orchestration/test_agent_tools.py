@@ -18,6 +18,8 @@ from zorkgpt.llm.usage import CallRecord
 from zorkgpt.memory.models import GAME, Memory
 from zorkgpt.runlog.events import PlayerKind
 
+pytestmark = pytest.mark.slow
+
 LOOK = "I look again.\nACTION: look"
 LAST = "\nThat was the last call of this turn. Answer now: your reasons, then the ACTION line."
 SPENT = "Not done: only 3 calls are allowed in a turn. Answer now: your reasons, then the ACTION line."

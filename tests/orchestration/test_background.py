@@ -25,6 +25,8 @@ from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, ModelCalled
 from zorkgpt.runlog.recording import recording_in
 from zorkgpt.runlog.saved_episodes import read_saved
 
+pytestmark = pytest.mark.slow
+
 COMMANDS = ("take penny", "north", "examine me", "south", "drop penny", "north", "look", "west", "east", "wait")
 TURNS = len(COMMANDS)
 LOG = "episode_log.jsonl"
@@ -196,7 +198,6 @@ def test_answers_are_applied_in_turn_order(server, gate, tmp_path):
     assert {int(memory.turns.split("-")[0].split("→")[0]) for memory in kept} <= {0, *range(1, TURNS + 1)}
 
 
-@pytest.mark.slow
 def test_run_killed_with_open_questions_resumes(server, gate, tmp_path):
     with walkthrough_with_model(tmp_path / "whole", server.url, AfterTurn(TURNS, gate.open.set)) as run:
         run.play_episode()
@@ -221,7 +222,6 @@ def test_run_killed_with_open_questions_resumes(server, gate, tmp_path):
     assert comparable_turns(tmp_path / "killed") == comparable_turns(tmp_path / "whole")
 
 
-@pytest.mark.slow
 def test_repeated_turn_waits_for_its_logged_answers(server, gate, tmp_path):
     gate.open.set()
 
@@ -241,7 +241,6 @@ def test_repeated_turn_waits_for_its_logged_answers(server, gate, tmp_path):
     assert (again.memory_shown, again.memory_events) == (logged.memory_shown, logged.memory_events)
 
 
-@pytest.mark.slow
 def test_open_questions_are_asked_before_the_next_episode(server, gate, tmp_path, caplog):
     with walkthrough_with_model(tmp_path, server.url, settings={"background_wait_seconds": 0}) as run:
         end = run.play_episode()
@@ -269,7 +268,6 @@ def test_open_questions_are_asked_before_the_next_episode(server, gate, tmp_path
     assert {event.episode for event in late} == {1}
 
 
-@pytest.mark.slow
 def test_interrupted_episode_asks_open_questions_when_resumed(server, gate, tmp_path):
     with walkthrough_with_model(tmp_path, server.url, CtrlC(5)) as run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
@@ -281,7 +279,6 @@ def test_interrupted_episode_asks_open_questions_when_resumed(server, gate, tmp_
     assert not (tmp_path / "runs" / "1" / "open_questions.json").exists()
 
 
-@pytest.mark.slow
 def test_open_follow_up_question_delays_the_checkpoint(tmp_path):
     held, checkpoints, commands = Event(), [], ("pray", *COMMANDS, *["wait"] * 9)
 
@@ -307,7 +304,6 @@ def test_open_follow_up_question_delays_the_checkpoint(tmp_path):
     assert read_checkpoint(tmp_path / "runs" / "1" / "checkpoint.json").turn == 20
 
 
-@pytest.mark.slow
 def test_recorded_run_replays_background_answers(tmp_path):
     rng = random.Random(5)
 

@@ -15,6 +15,8 @@ from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.run_folder import BEST_LINE_FILE, MAP_FILE
 from zorkgpt.world.directions import exit_name
 
+pytestmark = pytest.mark.slow
+
 TURNS = 40
 SEED = 3
 

@@ -18,6 +18,8 @@ from zorkgpt.memory.models import Thing
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, KnowledgeUpdated, LeftToTry
 
+pytestmark = pytest.mark.slow
+
 
 def test_log_contains_all_turns_and_the_end(tmp_path):
     with a_run(tmp_path, turns=7) as run:
@@ -39,7 +41,6 @@ def test_end_counts_memories_of_things(tmp_path):
     assert any(each.location_id == Thing(901) for each in located)
 
 
-@pytest.mark.slow
 def test_second_episode_uses_memories_of_the_first(tmp_path):
     with a_run(tmp_path, turns=15) as run:
         first = run.play_episode()
@@ -147,7 +148,6 @@ def test_concurrent_runs_get_different_episode_numbers(tmp_path):
         assert (first.game_state.episode_id, second.game_state.episode_id) == (1, 2)
 
 
-@pytest.mark.slow
 def test_same_seed_plays_the_same_episode(tmp_path):
     logs = []
     for folder in ("a", "b"):

@@ -10,6 +10,8 @@ from tests.fixtures.runs import a_run, a_walkthrough
 from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections
 from zorkgpt.offline.behaviors import answers_to
 
+pytestmark = pytest.mark.slow
+
 COMMANDS = [
     "look",
     "no",

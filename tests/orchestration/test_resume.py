@@ -24,6 +24,8 @@ from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed
 from zorkgpt.runlog.saved_episodes import find_resumable, read_saved
 from zorkgpt.runlog.story_folder import StoryMark, mark_folder
 
+pytestmark = pytest.mark.slow
+
 LOG = "episode_log.jsonl"
 COMMANDS = ("take penny", "north", "examine me", "south", "drop penny", "north", "look", "west", "east", "wait")
 
@@ -50,7 +52,6 @@ def interrupted(interrupted_folder, tmp_path) -> Path:
     return shutil.copytree(interrupted_folder, tmp_path, dirs_exist_ok=True)
 
 
-@pytest.mark.slow
 def test_killed_episode_resumes(tmp_path):
     with a_run(tmp_path / "whole", turns=12) as run:
         whole = run.play_episode()
@@ -90,7 +91,6 @@ def test_interrupted_episode_resumes_after_a_later_one(interrupted):
     assert read_saved(interrupted / "runs" / "1", LOG).checkpoint.turn == 6
 
 
-@pytest.mark.slow
 def test_victory_leaves_nothing_to_resume(tmp_path):
     from tests.fixtures.walkthrough import get_bundled_walkthrough
 
@@ -114,7 +114,6 @@ def test_open_questions_that_cannot_be_deleted_are_an_error(interrupted):
     assert [turn for turn, *_ in comparable_turns(interrupted)] == list(range(1, 13))
 
 
-@pytest.mark.slow
 def test_episode_that_is_being_played_is_not_resumed(interrupted):
     with playing_lock(interrupted / "runs" / "1").acquire():
         with pytest.raises(CheckpointError, match="another process plays it"):
@@ -127,7 +126,6 @@ def test_episode_that_is_being_played_is_not_resumed(interrupted):
             second.resume_episode(1)
 
 
-@pytest.mark.slow
 def test_last_episode_that_nobody_plays_is_resumed(interrupted):
     with a_run(interrupted) as run:
         run.process_turn()
@@ -198,7 +196,6 @@ def test_edited_log_is_refused_and_kept(interrupted):
     assert log.read_bytes() == before
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -224,7 +221,6 @@ def an_episode(tmp_path_factory) -> Path:
     return workdir / "runs" / "1"
 
 
-@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), name=st.sampled_from(["checkpoint.json", "turns.journal"]))
 def test_damaged_files_are_detected(an_episode, tmp_path_factory, data, name):
@@ -250,7 +246,6 @@ def test_damaged_files_are_detected(an_episode, tmp_path_factory, data, name):
     assert (folder / name).read_bytes() == bytes(content)
 
 
-@pytest.mark.slow
 def test_edits_by_a_person_are_kept(interrupted):
     path = interrupted / "Memories.md"
     path.write_text(path.read_text("utf-8") + "\nMy own note.\n", "utf-8")
@@ -259,7 +254,6 @@ def test_edits_by_a_person_are_kept(interrupted):
     assert "My own note." in path.read_text("utf-8")
 
 
-@pytest.mark.slow
 def test_memories_of_another_process_are_kept(interrupted):
     with a_run(interrupted) as other:
         other.simple_memory.add_memory(9999, "Attic", Memory("NOTE", "Dust", 1, "1", 0, "Thick.", "permanent"))
@@ -272,7 +266,6 @@ def drop_and_die(workdir: Path) -> None:
     a_walkthrough(workdir, "take penny", "drop penny", "look", watchers=(AfterTurn(2, kill),)).play_episode()
 
 
-@pytest.mark.slow
 def test_ephemeral_memories_are_restored(tmp_path):
     killed(drop_and_die, tmp_path)
     with a_walkthrough(tmp_path, "take penny", "drop penny", "look") as run:
@@ -282,7 +275,6 @@ def test_ephemeral_memories_are_restored(tmp_path):
         assert run.simple_memory.get_ephemeral_count(place) == 1
 
 
-@pytest.mark.slow
 def test_given_action_replaces_the_saved_decision(interrupted):
     with a_run(interrupted, turns=12) as run:
         resume(run, 4)
@@ -329,7 +321,6 @@ def agent_prompts(log: Path) -> list[str]:
     return list(dict.fromkeys(prompt for role, prompt in rows if role == "agent"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("die_at", [5, 10, 15, 18])
 def test_killed_run_asks_the_model_the_same_questions(tmp_path, die_at):
     with scripted(tmp_path / "whole", tmp_path / "whole.prompts") as run:

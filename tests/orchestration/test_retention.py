@@ -15,6 +15,8 @@ from zorkgpt.runlog.episodes import playing_lock, read_episode
 from zorkgpt.runlog.saved_episodes import find_resumable
 from zorkgpt.viewer.run_files import open_run
 
+pytestmark = pytest.mark.slow
+
 PACKED = f"{EPISODE_LOG}.gz"
 TURNS = 8
 

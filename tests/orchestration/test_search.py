@@ -27,6 +27,8 @@ from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import EpisodeStarted
 from zorkgpt.world.graph import MapGraph
 
+pytestmark = pytest.mark.slow
+
 STORY = find_story(own_stories.compiled("strongbox"))
 """Points require a command with two objects, and one whose effect shows only in a variable."""
 
@@ -103,7 +105,6 @@ def test_search_says_a_word_that_it_has_read(inform, tmp_path):
     assert end.after.score == route.goal.score == 10
 
 
-@pytest.mark.slow
 def test_same_seed_finds_the_same_commands(tmp_path):
     folders = [tmp_path / name for name in ("first", "second", "other")]
     for folder, seed in zip(folders, (1, 1, 2), strict=True):
@@ -114,7 +115,6 @@ def test_same_seed_finds_the_same_commands(tmp_path):
     assert archive_in(folders[0], seed=2).cells == []
 
 
-@pytest.mark.slow
 def test_several_processes_find_the_same_commands(tmp_path):
     for folder in (tmp_path / "first", tmp_path / "second"):
         folder.mkdir()
@@ -126,7 +126,6 @@ def test_several_processes_find_the_same_commands(tmp_path):
     assert multiprocessing.active_children() == []
 
 
-@pytest.mark.slow
 def test_killed_search_process_is_an_error():
     archive = SearchArchive(STORY.sha256, 1)
     with (
@@ -163,7 +162,6 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.slow
 def test_ctrl_c_ends_search_processes(tmp_path):
     script = tmp_path / "interrupted.py"
     script.write_text(INTERRUPTED)
@@ -198,7 +196,6 @@ def test_search_respects_turn_and_step_limits(tmp_path):
     assert 40 <= archive_in(tmp_path).steps <= 50
 
 
-@pytest.mark.slow
 def test_found_commands_are_played_before_rules_take_over(searched):
     turns = turns_of(searched, 1)
     found = [turn.player for turn in turns].count("search")
@@ -207,27 +204,23 @@ def test_found_commands_are_played_before_rules_take_over(searched):
     assert turns[found - 1].after.score >= 5
 
 
-@pytest.mark.slow
 def test_log_records_that_the_search_uses_saves(searched):
     (started,) = (event for event in read_episode(searched, 1) if isinstance(event, EpisodeStarted))
     assert (started.player, started.uses_saves) == ("search", True)
 
 
-@pytest.mark.slow
 def test_next_episode_continues_the_search(searched):
     archive = archive_in(searched)
     assert archive.steps > 150
     assert archive.highest >= 5
 
 
-@pytest.mark.slow
 def test_best_line_is_saved_for_other_players(searched):
     line = load_line(searched / BEST_LINE_FILE, STORY.sha256, seed=1)
     assert line is not None
     assert line.score >= 5
 
 
-@pytest.mark.slow
 def test_rules_player_uses_the_found_line(searched, tmp_path):
     with a_run(tmp_path, story=STORY, turns=7) as run:
         alone = run.play_episode()
@@ -237,7 +230,6 @@ def test_rules_player_uses_the_found_line(searched, tmp_path):
     assert after.score > alone.score
 
 
-@pytest.mark.slow
 def test_search_continues_from_a_known_line(tmp_path):
     known = search(tmp_path)
     (tmp_path / SEARCH_FILE).unlink()
@@ -260,7 +252,6 @@ def test_damaged_archive_is_reported_and_replaced(tmp_path, caplog):
         search(tmp_path, steps=20)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["menu", "keypress", "questions", "endless"])
 def test_search_in_stories_with_questions_and_menus(name, tmp_path):
     story = find_story(own_stories.compiled(name))

@@ -25,6 +25,8 @@ from zorkgpt.errors import WorkdirError
 from zorkgpt.run_folder import EPISODE_LOG
 from zorkgpt.runlog.saved_episodes import read_saved
 
+pytestmark = pytest.mark.slow
+
 
 def walkthrough(workdir: Path, *, game: Game | None = None, **options):
     return a_walkthrough(workdir, *WALKTHROUGH, game=game or SmallWorld(), **options)
@@ -136,7 +138,6 @@ def test_folder_is_refused_for_another_story(tmp_path):
         a_run(tmp_path)
 
 
-@pytest.mark.slow
 def test_small_world_needs_no_jericho_and_no_process(tmp_path):
     code = """
 import subprocess, sys

@@ -11,6 +11,8 @@ from tests.fixtures.walkthrough import ZORK1_SEED, get_walkthrough_slice
 from zorkgpt.memory.models import ZMachineContext
 from zorkgpt.memory.objects import ThingState
 
+pytestmark = pytest.mark.slow
+
 TO_THE_TROLL = 35
 
 
@@ -32,7 +34,6 @@ def things(facts_by_command, wanted: str) -> dict[str, ThingState]:
     return {thing.name: thing for thing in truth.things}
 
 
-@pytest.mark.slow
 def test_things_that_close_behind_the_player(facts_by_command):
     trap_door = things(facts_by_command, "D, at Living Room")["trap door"]
     assert (trap_door.states, trap_door.out_of_sight) == (("closed",), True)

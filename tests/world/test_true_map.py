@@ -8,8 +8,9 @@ from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_bundled_wal
 from zorkgpt.world.directions import exit_name
 from zorkgpt.world.movement import Move, MoveKind
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_prayer_mirror_and_river_are_not_exits(zork1, tmp_path):
     manager = manager_in(tmp_path)
     with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
