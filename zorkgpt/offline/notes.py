@@ -127,7 +127,7 @@ class PlaceNotes:
     barren_places: Annotated[Mapping[str, int], Field(exclude=True)] = field(default_factory=dict)
     """Action → the number of places where it did not score in earlier episodes. Shared by all places."""
     refusals: dict[str, str] = field(default_factory=dict)
-    """Actions that had no effect when they were last tried in this episode, or by a memory → the response."""
+    """Actions that had no effect when last tried in this episode, or according to a memory → the response."""
     before: NameSet = field(default_factory=set)
     """Actions taken in this episode before everything was tried again."""
     reopened: Counter[str] = field(default_factory=Counter)
@@ -209,7 +209,11 @@ class PlaceNotes:
         self._renew()
 
     def note_result(self, action: str, refusal: str | None) -> None:
-        """Record the response of an action that had no effect here; None if it had one."""
+        """Record the result of an action here.
+
+        Args:
+            refusal: The response if the action had no effect, otherwise None.
+        """
         self.failed_before.pop(action, None)
         self.refusals.pop(action, None)
         if refusal is not None:
