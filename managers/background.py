@@ -64,7 +64,7 @@ class BackgroundQuestions(BaseManager):
         if not self.enabled:
             self._kinds[kind][0](about)
             return
-        turn = self._state.turn_count
+        turn = self.game_state.turn_count
         self._started[kind, turn] += 1
         count = self._started[kind, turn]
         self._begin(kind, f"{kind} {turn}" + (f" ({count})" if count > 1 else ""), turn, about)
@@ -76,7 +76,7 @@ class BackgroundQuestions(BaseManager):
             names: The work to wait for and continue, in this order. Defaults to all with an answer.
         """
         if self._recorded is not None:
-            names = self._recorded.get((self._state.episode_id, self._state.turn_count), ())
+            names = self._recorded.get((self.game_state.episode_id, self.game_state.turn_count), ())
         return self._counted(self.open.answered() if names is None else self.open.named(names))
 
     def finish(self, timeout_s: float, *, is_late: bool = False) -> Iterator[Work]:
@@ -87,8 +87,8 @@ class BackgroundQuestions(BaseManager):
         """
         if self._recorded is None:
             return self._counted(self.open.finish(timeout_s))
-        turn = LATE if is_late else self._state.turn_count + 1
-        return self._counted(self.open.named(self._recorded.get((self._state.episode_id, turn), ())))
+        turn = LATE if is_late else self.game_state.turn_count + 1
+        return self._counted(self.open.named(self._recorded.get((self.game_state.episode_id, turn), ())))
 
     def snapshot(self) -> dict[str, Any]:
         """Return the open questions."""
@@ -118,12 +118,14 @@ class BackgroundQuestions(BaseManager):
 
     def _begin(self, kind: str, name: str, turn: int, about: Any, messages: Sequence[Message] = ()) -> None:
         do = partial(self._kinds[kind][0], about)
-        work = Work(kind, name, self._state.episode_id, turn, about, do, messages, asks_at_once=self._recorded is None)
+        work = Work(
+            kind, name, self.game_state.episode_id, turn, about, do, messages, asks_at_once=self._recorded is None
+        )
         self.open.begin(work)
 
     def _counted(self, continued: Iterable[Work]) -> Iterator[Work]:
         for work in continued:
             self._counts["applied"] += 1
-            delay = self._state.turn_count - work.turn
+            delay = self.game_state.turn_count - work.turn
             self._counts["longest_delay_turns"] = max(self._counts["longest_delay_turns"], delay)
             yield work

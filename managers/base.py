@@ -1,6 +1,7 @@
 """The lifecycle of a manager."""
 
 import logging
+from abc import ABC
 from typing import Any
 
 from session.game_configuration import GameConfiguration
@@ -8,17 +9,20 @@ from session.game_state import GameState
 from session.history import TurnRecord
 
 
-class BaseManager:
+class BaseManager(ABC):
     """Connects an engine in `zorkgpt` with the episodes and turns of a run.
 
     When an episode is resumed, managers that `orchestration.assembly` lists as a `session.checkpoint.Snapshot` are
     restored from the checkpoint. All others process the turns of the episode again.
+
+    Attributes:
+        logger, config, game_state: The arguments.
     """
 
     def __init__(self, logger: logging.Logger, config: GameConfiguration, game_state: GameState) -> None:
-        self._log = logger
-        self._config = config
-        self._state = game_state
+        self.logger = logger
+        self.config = config
+        self.game_state = game_state
 
     def reset(self) -> None:
         """Clear the state of the last episode and start a new one."""

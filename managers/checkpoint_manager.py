@@ -85,7 +85,7 @@ class CheckpointManager(BaseManager):
 
     def complete(self) -> None:
         """Complete the checkpoint of the last turn if an interrupt came while it was written."""
-        self._files.complete_checkpoint(self._state.turn_count)
+        self._files.complete_checkpoint(self.game_state.turn_count)
 
     def reset(self) -> None:
         """Claim a new episode for this process.
@@ -93,14 +93,14 @@ class CheckpointManager(BaseManager):
         Raises:
             EpisodeInUse: If another process plays it.
         """
-        self._claim(self._state.episode_id)
+        self._claim(self.game_state.episode_id)
 
     def resume(self) -> None:
         """Do nothing, because `load` has already claimed the episode."""
 
     def process_periodic_update(self) -> None:
         """Write a checkpoint if one is due."""
-        turn = self._state.turn_count
+        turn = self.game_state.turn_count
         if turn - turn % self._interval > self._files.last_turn:
             self.save()
 
@@ -108,7 +108,7 @@ class CheckpointManager(BaseManager):
         """Write a checkpoint if the journal is complete and no background work is half done."""
         if self._files.is_open and not self._background.open.is_midway:
             self._files.write_checkpoint(
-                self._state.turn_count,
+                self.game_state.turn_count,
                 run=self._run,
                 game=self._game.save_state(),
                 snapshots={name: part.snapshot() for name, part in self._snapshots.items()},
@@ -121,7 +121,7 @@ class CheckpointManager(BaseManager):
             CheckpointError: If it can't be continued, or another process plays it. Nothing is changed.
         """
         self._claim(episode)
-        saved = read_saved(self._files.directory, self._config.episode_log_file)
+        saved = read_saved(self._files.directory, self.config.episode_log_file)
         saved.check(self._run)
         return saved
 
@@ -140,7 +140,7 @@ class CheckpointManager(BaseManager):
         for name, part in self._snapshots.items():
             if (state := snapshots.get(name)) is not None:
                 part.restore(state)
-        self._files.roll_back(snapshots, self._state.turn_count)
+        self._files.roll_back(snapshots, self.game_state.turn_count)
         self._files.open_journal()
 
     def release(self) -> None:
@@ -154,6 +154,6 @@ class CheckpointManager(BaseManager):
 
     def _claim(self, episode: int) -> None:
         self.release()
-        directory = run_directory(Path(self._config.zork_game_workdir), episode)
+        directory = run_directory(Path(self.config.zork_game_workdir), episode)
         lock = lock_for_playing(directory)
-        self._claimed = ResumeFiles(directory, self._config.episode_log_file, self._restorers, lock)
+        self._claimed = ResumeFiles(directory, self.config.episode_log_file, self._restorers, lock)

@@ -2,22 +2,27 @@
 
 import logging
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
-from game_interface.models import Observation
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.models import Item, Observation
 from managers.background import BackgroundQuestions
 from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
-from session.game_state import GameState
+from session.game_state import GameState, ReasoningEntry
+from session.history import TurnRecord
 from zorkgpt.context.history import Overflow, Summarizer, unsummarized
 from zorkgpt.context.view import PlayerView
 from zorkgpt.errors import LLMError
+from zorkgpt.memory.episode import recent_turns
 from zorkgpt.player import PlayerContext
 
 _SUMMARY = "summary"
 """The kind of work in the background."""
 _SHORTEST_TURN_TOKENS = 10
 """Minimum tokens of a turn, which limits the number of turns in the history."""
+_RECENT_ACTIONS = 5
 
 
 class ContextManager(BaseManager):
@@ -58,13 +63,110 @@ class ContextManager(BaseManager):
 
     def player_context(self, now: Observation, memories: str, notices: Sequence[str] = ()) -> PlayerContext:
         """Return the context of the next turn. See `PlayerView.compose`."""
-        recent = unsummarized(self._state, most=self._config.history_tokens // _SHORTEST_TURN_TOKENS)
-        return self._view.compose(now, memories, notices, state=self._state, config=self._config, recent=recent)
+        recent = unsummarized(self.game_state, most=self.config.history_tokens // _SHORTEST_TURN_TOKENS)
+        return self._view.compose(now, memories, notices, state=self.game_state, config=self.config, recent=recent)
+
+    def process_turn(self, record: TurnRecord) -> None:
+        """Add the reasoning of the turn."""
+        self.add_reasoning(turn=record.turn, reasoning=record.reasoning, action=record.action)
+
+    def add_reasoning(self, *, turn: int, reasoning: str, action: str) -> None:
+        """Add a player's reasoning to `GameState.action_reasoning_history`, with the current time."""
+        timestamp = datetime.now(UTC).isoformat(timespec="seconds")
+        entry = ReasoningEntry(turn=turn, reasoning=reasoning, action=action, timestamp=timestamp)
+        self.game_state.action_reasoning_history.append(entry)
+
+    def get_recent_reasoning_formatted(self, num_turns: int = 3) -> str:
+        """Return the last turns with reasoning, action and response as Markdown, oldest first. "" without any."""
+        recent = self.game_state.action_reasoning_history[-num_turns:] if num_turns > 0 else []
+        turns = (
+            f"Turn {entry['turn']}:\nReasoning: {entry['reasoning']}\nAction: {entry['action']}\n"
+            f"Response: {self._response_to(entry)}"
+            for entry in recent
+        )
+        return "\n\n".join(("## Previous Reasoning and Actions", *turns)) if recent else ""
+
+    def _response_to(self, entry: ReasoningEntry) -> str:
+        """Return the game's response to the action of an entry, or a remark in parentheses without one."""
+        for turn in reversed(recent_turns(self.game_state.action_history, (), len(self.game_state.action_history))):
+            if turn.action == entry["action"] and turn.turn in (0, entry["turn"]):
+                return turn.response
+        return "(not recorded)"
+
+    def get_agent_context(
+        self,
+        current_state: str,
+        inventory: Sequence[str],
+        location: str,
+        location_id: int | None = None,
+        *,
+        jericho_interface: JerichoInterface | None = None,
+    ) -> dict[str, Any]:
+        """Return what an agent needs to choose an action.
+
+        Args:
+            current_state: The game's last response.
+            location_id: Defaults to the current room.
+            jericho_interface: Adds the carried and visible objects with their attributes, and the parser's verbs.
+
+        Returns:
+            `game_state`, `current_location` and `inventory` as given, `recent_actions` as pairs of action and response,
+            and `recent_reasoning` as text. With a recent description of the room, `room_description` and
+            `room_description_age` in turns. With a `jericho_interface`, `inventory_objects`, `visible_objects` and
+            `action_vocabulary`.
+        """
+        context: dict[str, Any] = {
+            "game_state": current_state,
+            "current_location": location,
+            "inventory": list(inventory),
+            "recent_actions": self._recent_actions(),
+            "recent_reasoning": self.get_recent_reasoning_formatted(),
+        }
+        if (game := jericho_interface) is not None:
+            context["inventory_objects"] = _with_attributes(game, game.get_inventory_structured())
+            context["visible_objects"] = _with_attributes(game, game.get_visible_objects_in_location())
+            context["action_vocabulary"] = game.get_valid_verbs()
+        return context | self._room_description(location_id)
+
+    def get_critic_context(
+        self,
+        current_state: str,
+        proposed_action: str,
+        location: str,
+        location_id: int | None = None,
+        available_exits: Sequence[str] = (),
+    ) -> dict[str, Any]:
+        """Return what a critic needs to judge a proposed action.
+
+        Returns:
+            `game_state`, `proposed_action`, `current_location` and `available_exits` as given, and `inventory`,
+            `score`, `recent_actions`, `room_description` and `room_description_age` as for the agent.
+        """
+        context = {
+            "game_state": current_state,
+            "proposed_action": proposed_action,
+            "current_location": location,
+            "available_exits": list(available_exits),
+            "inventory": list(self.game_state.current_inventory),
+            "score": self.game_state.current_score,
+            "recent_actions": self._recent_actions(),
+        }
+        return context | self._room_description(location_id)
+
+    def _recent_actions(self) -> list[tuple[str, str]]:
+        turns = recent_turns(self.game_state.action_history, (), _RECENT_ACTIONS)
+        return [(turn.action, turn.response) for turn in turns]
+
+    def _room_description(self, location_id: int | None) -> dict[str, Any]:
+        """Return the last description of this room and its age. Empty without a recent one."""
+        here = self.game_state.current_room_id if location_id is None else location_id
+        text, age = self.game_state.room_description(here, within_turns=self.config.room_description_age_window)
+        return {} if age is None else {"room_description": text, "room_description_age": age}
 
     def process_periodic_update(self) -> None:
         """Summarize the turns that will soon not fit into the player's prompt."""
-        state = self._state
-        if self._summarizer is None or state.turn_count - state.history_summary_asked < self._config.summary_interval:
+        state = self.game_state
+        if self._summarizer is None or state.turn_count - state.history_summary_asked < self.config.summary_interval:
             return
         turns = [turn.turn for turn in unsummarized(state) if turn.turn <= self._summarize_to]
         if turns and not self._background.open.is_open(_SUMMARY):
@@ -73,7 +175,7 @@ class ContextManager(BaseManager):
 
     def _summarize(self, to: int) -> None:
         """Summarize the turns up to this one."""
-        state = self._state
+        state = self.game_state
         turns = tuple(turn for turn in unsummarized(state) if turn.turn <= to)
         if self._summarizer is None or not turns:
             return
@@ -82,7 +184,7 @@ class ContextManager(BaseManager):
         except LLMError as error:
             self._summary_failures += 1
             if self._summary_failures == 1:
-                self._log.warning("older turns could not be summarized", extra={"problem": str(error)})
+                self.logger.warning("older turns could not be summarized", extra={"problem": str(error)})
             return
         state.history_summarized_to = turns[-1].turn
         self._summaries += 1
@@ -90,9 +192,13 @@ class ContextManager(BaseManager):
     def get_status(self) -> dict[str, Any]:
         """Return the number of turns, and how far they are summarized."""
         metrics = {
-            "turns": len(self._state.action_history),
+            "turns": len(self.game_state.action_history),
             "summaries": self._summaries,
             "summary_failures": self._summary_failures,
-            "summarized_to": self._state.history_summarized_to,
+            "summarized_to": self.game_state.history_summarized_to,
         }
         return {"type": "context", "metrics": metrics}
+
+
+def _with_attributes(game: JerichoInterface, items: Sequence[Item]) -> list[dict[str, Any]]:
+    return [{"id": item.num, "name": item.name, "attributes": game.get_object_attributes(item)} for item in items]

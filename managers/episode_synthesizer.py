@@ -46,8 +46,8 @@ class EpisodeSynthesizer(BaseManager):
         Raises:
             WorkdirError: If the working directory can't be written.
         """
-        self._state.reset_episode(self._claim())
-        pack_old_episodes(self._workdir, self._config.keep_episodes, self._config.episode_log_file)
+        self.game_state.reset_episode(self._claim())
+        pack_old_episodes(self._workdir, self.config.keep_episodes, self.config.episode_log_file)
         for manager in self._managers:
             manager.reset()
         if self._memory:
@@ -55,7 +55,7 @@ class EpisodeSynthesizer(BaseManager):
 
     def resume_episode(self, episode: int) -> None:
         """Clear the state of the last episode and continue this one."""
-        self._state.reset_episode(episode)
+        self.game_state.reset_episode(episode)
         for manager in self._managers:
             manager.resume()
         if self._memory:
@@ -103,12 +103,12 @@ class EpisodeSynthesizer(BaseManager):
         try:
             yield
         except Exception as error:
-            self._log.warning(warning, extra={"error": repr(error)}, exc_info=True)
+            self.logger.warning(warning, extra={"error": repr(error)}, exc_info=True)
 
     def _consolidate(self) -> None:
         """Deduplicate the whole memory every few episodes."""
-        interval = self._config.consolidate_every_episodes
-        if self._memory and interval and self._state.episode_id % interval == 0:
+        interval = self.config.consolidate_every_episodes
+        if self._memory and interval and self.game_state.episode_id % interval == 0:
             self._memory.consolidate()
 
     def _claim(self) -> int:

@@ -57,8 +57,8 @@ class ExtractionManager(BaseManager):
         if has_nothing_to_extract(step):
             return NOTHING
         place = step.after.location
-        described = self._state.room_descriptions.get(place.num, ("", 0))[0] if place else ""
-        return self._extractor.extract(text_of_turn(step, described=described))
+        described, _ = self.game_state.room_description(place.num if place else None)
+        return self._extractor.extract(text_of_turn(step, described=described or ""))
 
     def take_named_exits(self) -> tuple[NamedExits, ...]:
         """Return the exits in compass directions that the memory's model found since the last call."""

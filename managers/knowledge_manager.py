@@ -73,18 +73,18 @@ class KnowledgeManager(BaseManager):
 
     def process_periodic_update(self) -> None:
         """Learn from the turns since the last update, if there are enough and this is not the last turn."""
-        turn = self._state.turn_count
+        turn = self.game_state.turn_count
         if turn == 1:
             self._updates.log_document()
             self._background.start(_UPDATE, 0)
-        if self._state.is_last_turn(self._config.max_turns_per_episode):
+        if self.game_state.is_last_turn(self.config.max_turns_per_episode):
             # The review of the whole episode includes these turns.
             return
-        since = turn - self._updater.processed(self._state.episode_id).until
-        is_due = since >= self._config.knowledge_update_interval and turn >= self._not_before
+        since = turn - self._updater.processed(self.game_state.episode_id).until
+        is_due = since >= self.config.knowledge_update_interval and turn >= self._not_before
         if is_due and not self._background.open.is_open(_UPDATE):
             # Don't ask a failing server again on every turn.
-            self._not_before = turn + self._config.knowledge_update_interval
+            self._not_before = turn + self.config.knowledge_update_interval
             self._background.start(_UPDATE, turn)
 
     def _learn(self, turn: int) -> None:
@@ -99,22 +99,22 @@ class KnowledgeManager(BaseManager):
 
         After some endings, this is postponed to the next run.
         """
-        if not self._state.turn_count or not len(self._state.history):
+        if not self.game_state.turn_count or not len(self.game_state.history):
             return
         is_postponed = self._asks_a_model and reason in _WITHOUT_A_MODEL
         if is_postponed or not self.synthesize_inter_episode_wisdom(reason):
-            self._updates.set_due(self._state.episode_id, due=True)
+            self._updates.set_due(self.game_state.episode_id, due=True)
 
     def synthesize_inter_episode_wisdom(self, reason: str = "") -> bool:
         """Learn from the running episode as a whole, and return whether that succeeded.
 
         Without `enable_inter_episode_synthesis`, only its last turns are learned from.
         """
-        return self._updates.conclude(self._state.episode_id, reason, self._turns.current())
+        return self._updates.conclude(self.game_state.episode_id, reason, self._turns.current())
 
     def lines(self, now: Observation) -> tuple[str, ...]:
         """Return the relevant lines, the most relevant first, within `knowledge_tokens`."""
-        return self._shown.at(self._updates.refreshed(), now, opening=not self._state.turn_count)
+        return self._shown.at(self._updates.refreshed(), now, opening=not self.game_state.turn_count)
 
     def rollback(self) -> FileRestorer:
         """Return an object that can roll the file back to a later checkpoint."""

@@ -52,7 +52,7 @@ class MapManager(BaseManager):
 
     def reset(self) -> None:
         """Start a new episode. The map is kept, unless the run remembers nothing."""
-        self.graph.learned_turns.pop(self._state.episode_id, None)
+        self.graph.learned_turns.pop(self.game_state.episode_id, None)
         self.resume()
 
     def rollback(self) -> FileRestorer:
@@ -64,7 +64,7 @@ class MapManager(BaseManager):
         if not self._remember:
             self.graph.clear()
         self._learner.reset()
-        episode = self._state.episode_id
+        episode = self.game_state.episode_id
         if episode not in self.graph.learned_turns:
             self.graph.learned_turns[episode] = 0
             if self._remember:
@@ -94,7 +94,7 @@ class MapManager(BaseManager):
 
     def process_periodic_update(self) -> None:
         """Save the map every few turns."""
-        if self._state.turn_count % _SAVE_EVERY_TURNS == 0:
+        if self.game_state.turn_count % _SAVE_EVERY_TURNS == 0:
             self.save_map_state()
 
     def end_episode(self, reason: str) -> None:
@@ -109,7 +109,7 @@ class MapManager(BaseManager):
             self._file.save()
         except ZorkGPTError as error:
             extra = {"path": str(self._file.file.path), "reason": str(error)}
-            self._log.warning("the map could not be saved", extra=extra)
+            self.logger.warning("the map could not be saved", extra=extra)
             return False
         return True
 

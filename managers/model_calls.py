@@ -50,7 +50,7 @@ class ModelCalls(BaseManager):
 
     def reset(self) -> None:
         """Assign the following calls to the new episode."""
-        self.client.usage.episode = str(self._state.episode_id)
+        self.client.usage.episode = str(self.game_state.episode_id)
 
     def check_ceiling(self) -> None:
         """Check the budget.
@@ -66,7 +66,7 @@ class ModelCalls(BaseManager):
 
     def usage(self) -> dict[str, dict[str, Any]]:
         """Return the usage of the running episode by role, with the fields of `Tally`."""
-        used = self.client.usage.of_episode(str(self._state.episode_id))
+        used = self.client.usage.of_episode(str(self.game_state.episode_id))
         return {role: asdict(tally) for role, tally in used.items()}
 
     def snapshot(self) -> dict[str, Any]:
@@ -84,14 +84,14 @@ class ModelCalls(BaseManager):
                 usage.add(event.call)
 
     def _calls_log(self, episode: int | None = None) -> Path:
-        return run_directory(self._workdir, self._state.episode_id if episode is None else episode) / MODEL_CALLS
+        return run_directory(self._workdir, self.game_state.episode_id if episode is None else episode) / MODEL_CALLS
 
     def get_status(self) -> dict[str, Any]:
         """Return the usage of the running episode."""
         return {"type": "model_usage", "metrics": self.usage()}
 
     def _log_call(self, call: CallRecord) -> None:
-        state = self._state
+        state = self.game_state
         turn = state.turn_count + (call.role in _ASKED_BEFORE_THE_TURN)
         episode, turn = asked_for() or (state.episode_id, turn)
         event = ModelCalled(episode, turn, datetime.now(UTC).isoformat(timespec="milliseconds"), call)
@@ -100,7 +100,7 @@ class ModelCalls(BaseManager):
                 writer.write(event)
         except OSError as error:
             if not self._failures:
-                self._log.warning("a model call could not be logged", extra={"reason": str(error)})
+                self.logger.warning("a model call could not be logged", extra={"reason": str(error)})
             self._failures += 1
 
 

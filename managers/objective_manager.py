@@ -81,8 +81,8 @@ class ObjectiveManager(BaseManager):
 
     def process_periodic_update(self) -> None:
         """Start a review if one is due, then save and log the changes. Called once per turn."""
-        turn = self._state.turn_count
-        if not (self._state.finished or self._background.open.is_open(_UPDATE)):
+        turn = self.game_state.turn_count
+        if not (self.game_state.finished or self._background.open.is_open(_UPDATE)):
             reviewed = self._review.take_due(turn)
             if reviewed or self._is_refinement_due(turn):
                 self._background.start(_UPDATE, [turn, reviewed])
@@ -108,19 +108,19 @@ class ObjectiveManager(BaseManager):
         Args:
             about: The turn, and the number of turns to review. 0 only refines.
         """
-        (turn, reviewed), max_score = about, self._state.max_score
-        if reviewed and (turns := self._state.turns_until(turn, reviewed)):
+        (turn, reviewed), max_score = about, self.game_state.max_score
+        if reviewed and (turns := self.game_state.turns_until(turn, reviewed)):
             with self._records.errors_logged("model", "the model could not review the objectives"):
-                is_last = self._state.is_last_turn(self._config.max_turns_per_episode)
+                is_last = self.game_state.is_last_turn(self.config.max_turns_per_episode)
                 self._search.discover(self.tracker, turns, max_score=max_score, is_last_turn=is_last)
         if turn and self._is_refinement_due(turn):
-            most = self._config.refined_objectives_target_count
+            most = self.config.refined_objectives_target_count
             with self._records.errors_logged("model", "the model could not review the objectives"):
-                self._search.refine(self.tracker, self._state.turns_until(turn, 1)[-1], most, max_score=max_score)
+                self._search.refine(self.tracker, self.game_state.turns_until(turn, 1)[-1], most, max_score=max_score)
         self._records.write_changes()
 
     def _is_refinement_due(self, turn: int) -> bool:
-        is_last = self._state.is_last_turn(self._config.max_turns_per_episode)
+        is_last = self.game_state.is_last_turn(self.config.max_turns_per_episode)
         return not is_last and self._review.is_refinement_due(turn, len(self.tracker.pursued()))
 
     def snapshot(self) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class ObjectiveManager(BaseManager):
         Raises:
             KeyError, TypeError, ValueError, AttributeError: If `state` is malformed. The objectives are unchanged.
         """
-        review = ReviewClock(self._config)
+        review = ReviewClock(self.config)
         review.restore(state["review"])
         restore_tracker(self.tracker, state["book"])
         self._review = review

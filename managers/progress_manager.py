@@ -40,7 +40,7 @@ class ProgressManager(BaseManager):
         self._counts["stuck"] += self._stuck and self._idle_turns == self._stuck_after_turns
         self._counts["turns_stuck"] += self._stuck
         if self._loop is not None:
-            self._log.debug("loop detected", extra={"turn": record.turn, "since": self._loop.since})
+            self.logger.debug("loop detected", extra={"turn": record.turn, "since": self._loop.since})
 
     @property
     def _stuck(self) -> bool:

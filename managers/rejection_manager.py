@@ -92,7 +92,7 @@ class RejectionManager(BaseManager):
                 track_record.right += was_right
                 track_record.wrong += not was_right
                 self._counts["overruled"] += 1
-                self._log.debug("rejection overruled", extra={"action": rejection.action, "was_right": was_right})
+                self.logger.debug("rejection overruled", extra={"action": rejection.action, "was_right": was_right})
         self._rejections, self._scores = [], {}
 
     def snapshot(self) -> dict[str, Any]:

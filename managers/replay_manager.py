@@ -75,13 +75,13 @@ class ReplayManager(BaseManager):
         """Prepare to continue an episode. `restore` restores its journeys."""
         self._counts = dict.fromkeys(self._counts, 0)
         self.journey, self._follower = None, LineFollower(self._follower.line, self._graph)
-        self._reader.refresh(before=self._state.episode_id)
+        self._reader.refresh(before=self.game_state.episode_id)
 
     def _start_search(self, search: RouteSearch) -> None:
         try:
             route = search(self._follower.line.route if self._follower.line else None)
         except ZorkGPTError as error:
-            self._log.warning("the search failed", extra={"reason": str(error)})
+            self.logger.warning("the search failed", extra={"reason": str(error)})
             return
         if route is not None:
             self.journey = Journey(route)
@@ -92,7 +92,7 @@ class ReplayManager(BaseManager):
         try:
             line = improved_line(self._reader.archive, known, self._game, self._reader.seed, self._graph.route)
         except ZorkGPTError as error:
-            self._log.warning("the best line could not be verified", extra={"reason": str(error)})
+            self.logger.warning("the best line could not be verified", extra={"reason": str(error)})
             return
         if line is not None and line is not known:
             save_line(path, line)
@@ -100,11 +100,11 @@ class ReplayManager(BaseManager):
 
     def ahead(self, now: Observation) -> LineAhead | None:
         """Return the rest of the best line. None if this state is not on it or nothing is left."""
-        return self._follower.ahead(now, self._state.turn_count)
+        return self._follower.ahead(now, self.game_state.turn_count)
 
     def follow(self, now: Observation, most: int | None = None) -> Journey | None:
         """Start to follow the best line, for at most `most` steps. None if this state is not on it."""
-        part = self._follower.follow(now, self._state.turn_count, most)
+        part = self._follower.follow(now, self.game_state.turn_count, most)
         self._counts["followed"] += part is not None
         return part
 
@@ -134,7 +134,7 @@ class ReplayManager(BaseManager):
             self._counts["arrived" if journey.arrived else "diverged"] += 1
         if journey.difference:
             extra = {"turn": record.turn, "reason": journey.difference}
-            self._log.warning("replayed commands had another result", extra=extra)
+            self.logger.warning("replayed commands had another result", extra=extra)
 
     def get_status(self) -> dict[str, Any]:
         """Return the counts of journeys by their results, and the size of the best line."""

@@ -1,5 +1,6 @@
 """The memory's public names, for code that imports them from here."""
 
+from managers.base import BaseManager
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import (
@@ -10,6 +11,8 @@ from zorkgpt.memory.models import (
     MemoryStatusType,
     ZMachineContext,
 )
+
+BaseManager.register(SimpleMemoryManager)
 
 __all__ = [
     "INVALIDATION_MARKER",

@@ -25,7 +25,7 @@ class StateManager(BaseManager):
 
     def process_periodic_update(self) -> None:
         """Write the file every few turns."""
-        if self._state.turn_count % _EXPORT_EVERY_TURNS == 0:
+        if self.game_state.turn_count % _EXPORT_EVERY_TURNS == 0:
             self.export()
 
     def end_episode(self, reason: str) -> None:
@@ -40,7 +40,7 @@ class StateManager(BaseManager):
             write_file(self._path, as_json(self.current_state(), indented=True), durable=False)
         except FileError as error:
             if not self._failures:
-                self._log.warning(
+                self.logger.warning(
                     "the state could not be exported", extra={"path": str(self._path), "reason": str(error)}
                 )
             self._failures += 1
@@ -49,11 +49,11 @@ class StateManager(BaseManager):
 
     def current_state(self) -> dict[str, Any]:
         """Return the content of the file."""
-        state = self._state
+        state = self.game_state
         return {
             "episode": state.episode_id,
             "turn": state.turn_count,
-            "location": {"id": state.current_room_id, "name": state.current_room_name},
+            "location": {"id": state.current_room_id, "name": state.current_room_name_for_map},
             "inventory": state.current_inventory,
             "score": state.current_score,
             "max_score": state.max_score,

@@ -1,13 +1,23 @@
 """The state of the running episode."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 from game_interface.models import Observation
 from session.history import TurnHistory, TurnRecord
 from session.outcome import destroyed, failed, visible_outcome
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.text import normalized_action
+
+
+class ReasoningEntry(TypedDict):
+    """A player's reasoning for an action."""
+
+    turn: int
+    reasoning: str
+    action: str
+    timestamp: str
+    """ISO 8601, in UTC."""
 
 
 @dataclass
@@ -21,7 +31,7 @@ class GameState:
     episode_id: int = 1
     turn_count: int = 0
     current_room_id: int | None = None
-    current_room_name: str = ""
+    current_room_name_for_map: str = ""
     current_inventory: list[str] = field(default_factory=list)
     current_score: int | None = None
     max_score: int | None = None
@@ -36,6 +46,8 @@ class GameState:
     """The last turn that was not undone. The opening before the first turn."""
     action_history: list[RecentTurn] = field(default_factory=list)
     """The turns as prompts show them, oldest first."""
+    action_reasoning_history: list[ReasoningEntry] = field(default_factory=list)
+    """The player's reasoning in this episode, oldest first."""
     history_summary: str = ""
     """A model's summary of the turns up to `history_summarized_to`. "" before the first summary."""
     history_summarized_to: int = 0
@@ -48,8 +60,12 @@ class GameState:
     """Location → actions that scored there in this episode."""
     destructive_verbs: list[str] = field(default_factory=list)
     """The verbs of the actions that removed an object from the world in this episode."""
-    room_descriptions: dict[int, tuple[str, int]] = field(default_factory=dict)
-    """Location → its latest description in this episode, and the turn of the description."""
+    last_room_description: str = ""
+    """The latest description of a room in this episode. "" if there is none."""
+    last_room_description_turn: int = 0
+    last_room_description_location_id: int | None = None
+    earlier_room_descriptions: dict[int, tuple[str, int]] = field(default_factory=dict)
+    """Location → its latest description before the last one, and the turn of the description."""
 
     def reset_episode(self, episode_id: int) -> None:
         """Reset the state for another episode."""
@@ -72,7 +88,7 @@ class GameState:
         """Update the location, the inventory and the score from the Z-machine."""
         if now.location is not None:
             self.current_room_id = now.location.num
-            self.current_room_name = now.location.name
+            self.current_room_name_for_map = now.location.name
             self.visited_locations.add(now.location.num)
         if now.inventory is not None:
             self.current_inventory = [item.name for item in now.inventory]
@@ -80,14 +96,34 @@ class GameState:
 
     def describe_room(self, description: str, location_id: int) -> None:
         """Record a description of a room that the game has just printed."""
-        self.room_descriptions[location_id] = (description, self.turn_count)
+        if self.last_room_description_location_id is not None:
+            earlier = self.last_room_description, self.last_room_description_turn
+            self.earlier_room_descriptions[self.last_room_description_location_id] = earlier
+        self.last_room_description = description
+        self.last_room_description_turn = self.turn_count
+        self.last_room_description_location_id = location_id
 
-    def room_description(self, location_id: int | None) -> tuple[str, int] | None:
-        """Return the last description of this room and its age in turns. None without one."""
-        if location_id is None or location_id not in self.room_descriptions:
-            return None
-        text, turn = self.room_descriptions[location_id]
-        return text, self.turn_count - turn
+    def room_description(
+        self, location_id: int | None, *, within_turns: int | None = None
+    ) -> tuple[str, int] | tuple[None, None]:
+        """Return the last description of this room and its age in turns. (None, None) without one.
+
+        Args:
+            within_turns: Maximum age. Defaults to any age.
+        """
+        if location_id is None:
+            return None, None
+        if location_id == self.last_room_description_location_id:
+            text, turn = self.last_room_description, self.last_room_description_turn
+        else:
+            text, turn = self.earlier_room_descriptions.get(location_id, ("", 0))
+        age = self.turn_count - turn
+        return (text, age) if text and (within_turns is None or age <= within_turns) else (None, None)
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether the player died on the last turn."""
+        return self.latest is not None and self.latest.transition.died
 
     def record(self, turn: TurnRecord) -> None:
         """Update the state with a turn."""

@@ -1,7 +1,7 @@
 """The interpreter process: loads a story and answers requests over a socket until its parent exits.
 
-The arguments are the socket's file descriptor, the parent's process id, the path of the story and the seed. From the
-project, this process imports only `sandbox`, so that it starts quickly. Messages can't use standard output, because the
+The arguments are the socket's file descriptor, the parent's process id and the path of the story. From the project,
+this process imports only `sandbox`, so that it starts quickly. Messages can't use standard output, because the
 interpreter writes there.
 
 A message is a length (4 bytes, big-endian) followed by that many bytes. A request is a letter and an argument; see
@@ -88,11 +88,11 @@ def send(channel: socket.socket, message: bytes) -> None:
 class _LoadedStory:
     """A story loaded in Jericho. Each public method answers one kind of request."""
 
-    def __init__(self, path: str, seed: int) -> None:
+    def __init__(self, path: str) -> None:
         warnings.simplefilter("ignore")
         from jericho import FrotzEnv
 
-        self._env = FrotzEnv(path, seed=seed)
+        self._env = FrotzEnv(path, seed=1)  # without a seed, Jericho may use the clock
         self._library = self._env.frotz_lib
         self._supported = self._env.is_fully_supported
         self._before: _FrotzState | None = None
@@ -111,7 +111,8 @@ class _LoadedStory:
         return HELLO.pack(True, self._env.player_obj_num, self._env.get_max_score())
 
     def reset(self, seed: int) -> bytes:
-        self._env.seed(seed)
+        """Restart the story. Seed 0 means the seed of Jericho's walkthrough, or 1 without one."""
+        self._env.seed(seed or self._env.bindings.get("seed") or 1)
         return self._snapshot(self._env.reset()[0])
 
     def step(self, command: bytes) -> bytes:
@@ -291,7 +292,7 @@ def _exit_with_parent(parent: int, folder: Path) -> None:
     os._exit(1)
 
 
-def main(descriptor: str, parent: str, path: str, seed: str) -> None:
+def main(descriptor: str, parent: str, path: str) -> None:
     """Serve requests until the parent closes the socket or exits."""
     folder = Path(path).parent
     channel = socket.socket(fileno=int(descriptor))
@@ -303,7 +304,7 @@ def main(descriptor: str, parent: str, path: str, seed: str) -> None:
         missing = sandbox.restrict(folder, [Path(module.__path__[0]).parent for module in (jericho, numpy)])
         threading.Thread(target=_exit_with_parent, args=(int(parent), folder), daemon=True).start()
         send(channel, ", ".join(missing).encode())
-        interpreter = _LoadedStory(path, int(seed))
+        interpreter = _LoadedStory(path)
         send(channel, interpreter.hello())
         while True:
             send(channel, _answer(interpreter, receive(channel)))

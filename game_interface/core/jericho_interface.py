@@ -71,6 +71,7 @@ class JerichoInterface:
     Args:
         rom_path: A story file, or a name that `find_story` knows. Defaults to the first story found.
         seed: Seed of the interpreter's random generator, 1 or more. The same seed and commands give the same text.
+            Defaults to the seed for which Jericho's walkthrough of this story was made, or 1 if it has none.
         time_limit_s: Seconds without an answer after which the interpreter is killed.
         several_commands: Whether to refuse "open door. go north", or to play only its first command.
         story: The story, if it is already loaded.
@@ -84,12 +85,13 @@ class JerichoInterface:
         self,
         rom_path: str | Path | None = None,
         *,
-        seed: int = 1,
+        seed: int | None = None,
         time_limit_s: float = TIME_LIMIT_S,
         several_commands: SeveralCommands = "refuse",
         story: Story | None = None,
     ) -> None:
-        _check_seed(seed)
+        if seed is not None:
+            _check_seed(seed)
         if not time_limit_s > 0:
             raise ConfigurationError(f"The time limit of a command is {time_limit_s!r} s; it must be above 0.")
         self.story = story or find_story(rom_path)
@@ -314,7 +316,7 @@ class JerichoInterface:
         self, now: _CurrentState, action: str, *, refused: str | None = None, fault: str | None = None
     ) -> Transition:
         """Return to this state, and return the transition of a command that changed nothing."""
-        self._state = replace(now, ending=replace(now.ending, died=False))
+        self._state = replace(now, ending=replace(now.ending, died=now.ending.died and now.ending.finished))
         return Transition(
             before=now.observation,
             action=action,
@@ -377,6 +379,37 @@ class JerichoInterface:
             sees_questions=self._prompts.is_known,
             sees_headings=self._reader.light.prints_headings,
         )
+
+    # Names of the specification
+
+    def send_command(self, action: str) -> str:
+        """Play a command and return the game's text, or the reason why it was not played. See `act`."""
+        return self.act(action).response
+
+    def get_location_structured(self) -> Location | None:
+        """Return the player's room, even in the dark or in a vehicle. None if unknown."""
+        return self.observe().location
+
+    def get_inventory_structured(self) -> list[Item]:
+        """Return the objects that the player holds directly. Empty if unknown."""
+        return list(self.observe().inventory or ())
+
+    def get_visible_objects_in_location(self) -> list[Item]:
+        """Return the objects in the room that the text has named. See `Observation.visible`. Empty if unknown."""
+        return list(self.observe().visible or ())
+
+    def get_score(self) -> tuple[int | None, int | None]:
+        """Return the score and the number of moves. None if unknown."""
+        now = self.observe()
+        return now.score, now.moves
+
+    def get_valid_verbs(self) -> list[str]:
+        """Return the verbs of the story's grammar, in alphabetical order."""
+        return sorted(self.language.verbs)
+
+    def is_dead(self) -> bool:
+        """Return whether the player died on the last turn. Stays true if this ended the game."""
+        return self._current().ending.died
 
     # Language
 

@@ -185,11 +185,14 @@ class Worker:
     The process gets a copy of the story in a temporary folder, and an empty working directory. So it does not depend on
     the original file, and files that the story writes are removed. `sandbox` describes further restrictions.
 
+    Args:
+        seed: See `JerichoInterface`.
+
     Raises:
         WorkerFailure: In every method but `kill`, if the process hung or died.
     """
 
-    def __init__(self, story: bytes, *, seed: int, time_limit_s: float) -> None:
+    def __init__(self, story: bytes, *, seed: int | None, time_limit_s: float) -> None:
         self._story = story
         self.seed = seed
         self.time_limit_s = time_limit_s
@@ -216,15 +219,7 @@ class Worker:
         ours, theirs = socket.socketpair()
         with theirs, open(self._folder / "output.txt", "wb") as output:
             process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-P",
-                    child.__file__,
-                    str(theirs.fileno()),
-                    str(os.getpid()),
-                    str(path),
-                    str(self.seed),
-                ],
+                [sys.executable, "-P", child.__file__, str(theirs.fileno()), str(os.getpid()), str(path)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -259,11 +254,12 @@ class Worker:
 
     def reset(self) -> InterpreterState:
         """Restart the story."""
-        opening = self._state_after(b"R%d" % self.seed)
+        request = b"R%d" % (self.seed or 0)
+        opening = self._state_after(request)
         if opening.halted:
             # A story can damage the interpreter so that a restart does not help.
             self.kill()
-            opening = self._state_after(b"R%d" % self.seed)
+            opening = self._state_after(request)
         return opening
 
     def step(self, command: bytes) -> InterpreterState:

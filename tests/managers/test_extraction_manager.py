@@ -37,7 +37,7 @@ def test_look_gives_the_description_even_after_a_brief_visit(bundled_story):
         looked = game.act("look")
     reading = manager()
     place = looked.after.location
-    reading._state.describe_room(f"{place.name}\nIt was different here once.", place.num)
+    reading.game_state.describe_room(f"{place.name}\nIt was different here once.", place.num)
     brief = replace(looked, action="north")
     assert [reading.of_turn(step).is_room_description for step in (brief, looked)] == [False, True]
 

@@ -175,7 +175,7 @@ def test_other_places_and_ephemeral_memories_are_not_compared(open_):
         manager.add_memory(1, "Gate", fact("the lever opened the gate!", persistence="ephemeral", turns="26"))
         assert (len(manager.memory_cache[1]), len(manager.memory_cache[2])) == (1, 1)
         assert [memory.observation_count for memory in manager.ephemeral_cache[1]] == [2]
-        assert "the lever opened the gate!" not in manager.embedding_cache
+        assert [title for title, _ in manager.embedding_cache[1]] == [manager.memory_cache[1][0].title]
 
 
 def test_blank_texts_are_not_duplicates(open_):
@@ -192,7 +192,8 @@ def test_nearest_memories_are_reported(open_):
         memory, cosine = manager.check_semantic_duplicate("the lever opened the gate", 1)
         assert (memory.text, 0.55 <= cosine <= 1) == (GATE, True)
         assert manager.check_semantic_duplicate("The lever does not open the gate.", 1) is None
-        assert [memory.text for memory, _ in manager.get_location_embeddings(1)] == [GATE]
+        ((title, embedded),) = manager.get_location_embeddings(1)
+        assert (title, embedded.tolist()) == (memory.title, manager.calculate_embedding(GATE).tolist())
         assert manager.get_location_embeddings(9) == []
         vector = manager.calculate_embedding(GATE)
         assert manager.cosine_similarity(vector, vector) == pytest.approx(1)
@@ -202,7 +203,7 @@ def test_nearest_memories_are_reported(open_):
         assert manager.cosine_similarity(vector, vector * 0) == 0
         assert manager.cosine_similarity([3.0, 4.0], [1.0, 0.0]) == pytest.approx(0.6)
         assert manager.rebuild_embedding_cache()
-        assert len(manager.embedding_cache) == 1
+        assert list(manager.embedding_cache) == [1]
         assert manager.search("lever and gates")[0].located.memory.text == GATE
 
 
@@ -210,10 +211,9 @@ def test_vectors_are_computed_only_if_words_leave_it_open(open_):
     with open_() as manager:
         manager.add_memory(1, "Gate", fact(GATE))
         manager.add_memory(1, "Gate", fact("The bell rings at noon."))
-        assert GATE not in manager.embedding_cache
+        assert metrics(manager)["embedding_cache_size"] == 0
         manager.add_memory(1, "Gate", fact(GATE, title="Of the gate", turns="30"))
-        assert GATE in manager.embedding_cache
-        assert "The bell rings at noon." not in manager.embedding_cache
+        assert metrics(manager)["embedding_cache_size"] == 1
 
 
 @pytest.mark.parametrize("home", ["file"], indirect=True)
@@ -225,9 +225,7 @@ def test_vectors_of_current_memories_are_cached_beside_the_file(open_, tmp_path)
     known = SqliteVectors(sidecar(tmp_path / "Memories.md")).known("hashing-256")
     assert known == {key_of("The bell rings at noon.")}
     with open_() as again:
-        kept = [memory.text for memory in again.memory_cache[1] if memory.status == "ACTIVE"]
-        assert [text in again.embedding_cache for text in kept] == [True]
-        assert len(again.embedding_cache) == 1
+        assert metrics(again)["embedding_cache_size"] == 1
 
 
 @pytest.mark.parametrize("home", ["file"], indirect=True)
@@ -235,7 +233,7 @@ def test_vectors_are_not_cached_if_disabled(open_, tmp_path):
     with open_(judge=ConstantJudge("distinct"), config=SimpleNamespace(cache_embeddings=False)) as manager:
         manager.add_memory(1, "Gate", fact(GATE))
         manager.add_memory(1, "Gate", fact("The bell rings at noon."))
-        assert GATE in manager.embedding_cache
+        assert metrics(manager)["embedding_cache_size"] == 2
     assert SqliteVectors(sidecar(tmp_path / "Memories.md")).known("hashing-256") == set()
 
 

@@ -11,7 +11,7 @@ from tests.fixtures.walks import SIGHTINGS, loaded, manager_in, walked
 from zorkgpt.errors import MapFileError
 from zorkgpt.world.doors import DoorSign
 from zorkgpt.world.graph import MapGraph
-from zorkgpt.world.map_file import MapFile, from_dict, read_map, to_dict
+from zorkgpt.world.map_file import MapFile, read_map
 from zorkgpt.world.movement import Move, MoveKind
 
 FILE = "map_state.json"
@@ -67,7 +67,7 @@ def test_file_has_the_documented_format(tmp_path):
         "other_moves": [],
         "contains": {},
     }
-    assert to_dict(loaded(tmp_path / FILE)) == to_dict(graph)
+    assert loaded(tmp_path / FILE).to_dict() == graph.to_dict()
 
 
 def test_successful_exit_is_no_longer_a_failure():
@@ -77,14 +77,14 @@ def test_successful_exit_is_no_longer_a_failure():
     assert not graph.tries.has_failed_after(15, "up", "open lid")
     graph.tries.add_success(15, "up")
     assert not graph.tries.has_failed_after(15, "up", "push rug")
-    assert to_dict(graph)["in_vain_after"] == {}
+    assert graph.to_dict()["in_vain_after"] == {}
 
 
 @given(SIGHTINGS)
 def test_map_is_read_back_with_the_same_routes(map_changes):
     graph = walked(map_changes)
-    again = from_dict(json.loads(json.dumps(to_dict(graph))))
-    assert to_dict(again) == to_dict(graph)
+    again = MapGraph.from_dict(json.loads(json.dumps(graph.to_dict())))
+    assert again.to_dict() == graph.to_dict()
     assert all(again.routes(room) == graph.routes(room) for room in graph.rooms)
 
 
@@ -138,7 +138,7 @@ def test_alternating_writers_lose_and_double_nothing(tmp_path_factory, first, se
     walked(second, other)
     for file in (*files, files[0]):
         file.save()
-    assert to_dict(one) == to_dict(other) == to_dict(loaded(path))
+    assert one.to_dict() == other.to_dict() == loaded(path).to_dict()
     assert counts(one) == counts(walked([*base, *first, *second]))
 
 

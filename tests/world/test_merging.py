@@ -2,12 +2,12 @@
 
 from tests.fixtures.walks import walk
 from zorkgpt.world.graph import MapGraph
-from zorkgpt.world.map_file import from_dict, merge_maps, to_dict
+from zorkgpt.world.map_file import merge_maps
 from zorkgpt.world.movement import Move, MoveKind
 
 
 def copied(graph: MapGraph) -> MapGraph:
-    return from_dict(to_dict(graph), 2)
+    return MapGraph.from_dict(graph.to_dict())
 
 
 def a_map() -> MapGraph:
@@ -46,7 +46,7 @@ def test_success_removes_failures():
 
 def test_maps_without_news_change_nothing():
     base = a_map()
-    assert to_dict(merge_maps(copied(base), [copied(base), copied(base)])) == to_dict(base)
+    assert merge_maps(copied(base), [copied(base), copied(base)]).to_dict() == base.to_dict()
 
 
 def test_walk_without_a_vehicle_is_counted_once():
@@ -56,7 +56,7 @@ def test_walk_without_a_vehicle_is_counted_once():
     one = copied(base)
     one.add_move(Move(1, "east", 2))
     merged = merge_maps(base, [one])
-    assert to_dict(merged) == to_dict(one)
+    assert merged.to_dict() == one.to_dict()
 
 
 def test_failures_before_and_after_a_walk_are_distinguished():
@@ -67,4 +67,4 @@ def test_failures_before_and_after_a_walk_are_distinguished():
     one.add_failure(1, "north")
     one.add_failure(1, "north")
     merged = merge_maps(base, [one])
-    assert to_dict(merged) == to_dict(one)
+    assert merged.to_dict() == one.to_dict()

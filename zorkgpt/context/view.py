@@ -100,9 +100,7 @@ class PlayerView:
             notices: Notices about the player's own play.
         """
         graph, here, latest = self._graph, now.location_id, state.latest
-        description, age = state.room_description(here) or (None, None)
-        if age is not None and age > config.room_description_age_window:
-            description = age = None
+        description, age = state.room_description(here, within_turns=config.room_description_age_window)
         destination, exits = self._destination(here, recent), exits_of(graph, here)
         carried = {item.num for item in now.carried or now.inventory or ()}
         no_route = destination if isinstance(destination, NoRoute) else None

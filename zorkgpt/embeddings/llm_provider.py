@@ -16,14 +16,14 @@ class LLMEmbeddingProvider:
     """Embeds texts with a model behind `/embeddings`."""
 
     def __init__(
-        self, client: Any, model: str = "text-embedding-3-small", *, batch_size: int = 32, timeout_s: float = 30.0
+        self, llm_client: Any, model: str = "text-embedding-3-small", *, batch_size: int = 32, timeout_s: float = 30.0
     ) -> None:
         """
         Args:
-            client: A client with the interface of the OpenAI SDK (`client.embeddings.create(...)`).
+            llm_client: A client with the interface of the OpenAI SDK (`client.embeddings.create(...)`).
         """
         self.model = model
-        self._client = client
+        self._client = llm_client
         self._batch_size = batch_size
         self._timeout_s = timeout_s
         self._dimension: int | None = None

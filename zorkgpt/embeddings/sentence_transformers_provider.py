@@ -16,8 +16,8 @@ _MARGIN = 16
 class SentenceTransformerProvider:
     """A provider with a model given by name or folder, loaded on first use."""
 
-    def __init__(self, model: str = DEFAULT_MODEL, *, batch_size: int = 32) -> None:
-        self.model = model
+    def __init__(self, model_name: str = DEFAULT_MODEL, *, batch_size: int = 32) -> None:
+        self.model = model_name
         self._batch_size = batch_size
         self._lock = new_guard()
         self._encoder: Any = None

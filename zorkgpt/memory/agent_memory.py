@@ -147,6 +147,7 @@ class AgentMemory:
         self._settings = settings = settings_of(config)
         synthesizer, judge = with_model(llm_client, settings, world, synthesizer, judge)
         self._log = logger or get_logger(__name__)
+        self._config, self._game_state, self._llm_client = config, game_state, llm_client
         address = path or settings.path
         if isinstance(address, ScopedStore) and not self._allows_scope:
             raise TypeError(f"A {type(self).__name__} has no scope. Use `AgentMemory.open`.")

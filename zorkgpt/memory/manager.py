@@ -1,5 +1,6 @@
 """The memory of a player of text adventures: `AgentMemory` with full `Memory` objects and the game's ground truth."""
 
+import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -9,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from zorkgpt import telemetry
 from zorkgpt.errors import MemoryStoreError
+from zorkgpt.llm.messages import LLM
 from zorkgpt.memory.agent_memory import AgentMemory
+from zorkgpt.memory.by_place import ComputedByPlace, MemoriesByPlace
 from zorkgpt.memory.checks import check_episode, check_name, check_turn, checked_memory
 from zorkgpt.memory.episode import read_session, write_session
 from zorkgpt.memory.models import (
@@ -23,10 +26,11 @@ from zorkgpt.memory.models import (
     ZMachineContext,
 )
 from zorkgpt.memory.objects import PlacedObject
-from zorkgpt.memory.places import checked_place, is_place
+from zorkgpt.memory.parts import ChatClient
+from zorkgpt.memory.places import checked_place
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.lasting import EVERY, by_place
+from zorkgpt.memory.storage.lasting import EVERY
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, audit, tally
 from zorkgpt.memory.world import TEXT_ADVENTURE
@@ -37,7 +41,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from zorkgpt.embeddings.cache import VectorCache
     from zorkgpt.embeddings.provider import EmbeddingProvider
     from zorkgpt.memory.answers import FurtherFact
     from zorkgpt.memory.dedup.consolidation import Merge
@@ -58,15 +61,39 @@ class SimpleMemoryManager(AgentMemory):
     _allows_scope = False
 
     @property
-    def memory_cache(self) -> dict[PlaceKey, list[Memory]]:
-        """The core and permanent memories by place, as in the file."""
-        memories = by_place(self.store.lasting.find(EVERY))
-        return {place: kept for place, kept in memories.items() if is_place(place)}
+    def logger(self) -> logging.Logger:
+        """The logger."""
+        return self._log
 
     @property
-    def ephemeral_cache(self) -> dict[PlaceKey, list[Memory]]:
-        """The ephemeral memories of this episode by place."""
-        return {place: list(memories) for place, memories in self._known.ephemeral.items() if is_place(place)}
+    def config(self) -> object:
+        """The configuration, as given."""
+        return self._config
+
+    @property
+    def game_state(self) -> object:
+        """The state of the game, as given."""
+        return self._game_state
+
+    @property
+    def llm_client(self) -> LLM | ChatClient | None:
+        """The model's client, as given. None without a model."""
+        return self._llm_client
+
+    @property
+    def memory_file(self) -> Path:
+        """The file of the lasting memories."""
+        return self.store.path
+
+    @property
+    def memory_cache(self) -> MemoriesByPlace:
+        """The core and permanent memories by place, as in the file. Assigning a list of memories stores it."""
+        return MemoriesByPlace(self._writer, lasting=True)
+
+    @property
+    def ephemeral_cache(self) -> MemoriesByPlace:
+        """The ephemeral memories of this episode by place. Assigning a list of memories stores it."""
+        return MemoriesByPlace(self._writer, lasting=False)
 
     # Memories
 
@@ -359,25 +386,24 @@ class SimpleMemoryManager(AgentMemory):
         return None if self._deduplicator is None else self._deduplicator.index.provider
 
     @property
-    def embedding_cache(self) -> "VectorCache | Mapping[str, Vector]":
-        """The cached vectors by text. Supports `len()` and `in`. Empty without a provider."""
-        if self._deduplicator is None or self._deduplicator.index.provider is None:
-            return {}
-        return self._deduplicator.index.cache
+    def embedding_cache(self) -> "Mapping[PlaceKey, list[tuple[str, Vector]]]":
+        """The result of `get_location_embeddings` by place, computed when read. Empty without vectors."""
+        return ComputedByPlace(self.memory_cache, self.get_location_embeddings)
 
     def calculate_embedding(self, text: str) -> "Vector | None":
         """Return the vector of a text, float32 of unit length. None if it can't be made."""
         return None if self._deduplicator is None else self._deduplicator.index.vector(text)
 
-    def get_location_embeddings(self, location_id: SubjectKey) -> "list[tuple[Memory, Vector]]":
-        """Return the current lasting memories of a location with their vectors. Empty without vectors."""
+    def get_location_embeddings(self, location_id: SubjectKey) -> "list[tuple[str, Vector]]":
+        """Return the titles of a location's current lasting memories with their vectors. Empty without vectors."""
         if self._deduplicator is None:
             return []
         self._writer.refresh()
         current = self._known.current(checked_place(location_id))
         memories = [memory for memory in current if memory.persistence.outlives_episode and memory.text.strip()]
         vectors = self._deduplicator.index.vectors([memory.text for memory in memories]) if memories else None
-        return [] if vectors is None else list(zip(memories, vectors, strict=True))
+        titles = [memory.title for memory in memories]
+        return [] if vectors is None else list(zip(titles, vectors, strict=True))
 
     def check_semantic_duplicate(self, candidate_text: str, location_id: SubjectKey) -> tuple[Memory, float] | None:
         """Return the nearest lasting memory that says the same, and the cosine similarity. None if there is none.
@@ -444,6 +470,16 @@ class SimpleMemoryManager(AgentMemory):
     def reset_episode(self) -> None:
         """Begin a new episode: the same as `new_episode`."""
         self.new_episode()
+
+    def reset(self) -> None:
+        """Begin a new episode: the same as `new_episode`."""
+        self.new_episode()
+
+    def process_turn(self, record: object = None) -> None:
+        """Do nothing. `record_action_outcome` learns from a turn."""
+
+    def process_periodic_update(self) -> None:
+        """Do nothing. Writes are immediate."""
 
     def drop_episode(self) -> None:
         """Discard the restored episode without writing anything."""

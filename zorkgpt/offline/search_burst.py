@@ -171,7 +171,7 @@ class BurstPlayer:
 
     def _context(self, response: str, changed: tuple[Item, ...]) -> PlayerContext:
         now, state = self._game.observe(), self._state
-        description, _ = state.room_description(now.location_id) or (None, 0)
+        description, _ = state.room_description(now.location_id)
         return PlayerContext(
             now,
             response,
@@ -201,8 +201,8 @@ class BurstPlayer:
         if now.location_id is not None and quoted_words(step.response):
             memory = replace(memory_of(Category.NOTE, "", ""), text=step.response, kind=MemoryKind.TEXT)
             self._texts.setdefault(now.location_id, {})[step.response] = memory
-        described = state.room_descriptions.get(now.location_id or 0, ("", 0))[0]
-        text = GameText(step.response, now.location, step.action, dark=bool(now.dark), described=described)
+        described, _ = state.room_description(now.location_id)
+        text = GameText(step.response, now.location, step.action, dark=bool(now.dark), described=described or "")
         read = RuleExtractor().extract(text)
         self._learner.learn(step, read.exits)
         self._learner.record_success(step)

@@ -15,7 +15,14 @@ from zorkgpt.errors import WorkdirError
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.run_folder import run_directory
 from zorkgpt.runlog.episodes import RunLogWriter, read_events
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted, Event, LeftToTry
+from zorkgpt.runlog.events import (
+    DeduplicationMetrics,
+    EpisodeEnded,
+    EpisodeResumed,
+    EpisodeStarted,
+    Event,
+    LeftToTry,
+)
 from zorkgpt.runlog.saved_episodes import SavedEpisode
 
 
@@ -64,7 +71,7 @@ class EpisodeLog:
             max_turns=self._max_turns,
             opening=opening,
             location_id=state.current_room_id,
-            location=state.current_room_name,
+            location=state.current_room_name_for_map,
             background=background,
             late_answers=late_answers,
             uses_saves=uses_saves,
@@ -138,6 +145,17 @@ class EpisodeLog:
             if left_to_try:
                 actions = {str(place): list(untried) for place, untried in left_to_try.items()}
                 self.write(LeftToTry(state.episode_id, actions))
+            if found := metrics.get("deduplication_metrics"):
+                self.write(
+                    DeduplicationMetrics(
+                        event.time,
+                        state.episode_id,
+                        found["duplicates_prevented"],
+                        found["metadata_updates"],
+                        supersessions=found["supersessions_from_near_duplicates"],
+                        avg_check_time_ms=found["avg_deduplication_time_ms"],
+                    )
+                )
             self.write(event)
         except WorkdirError as error:
             self._log.warning("the end of the episode could not be logged", extra={"reason": str(error)})

@@ -117,6 +117,21 @@ class LeftToTry:
 
 
 @dataclass(frozen=True, slots=True)
+class DeduplicationMetrics:
+    """How many duplicates were found in the episode. Written at its end."""
+
+    kind: ClassVar[str] = "deduplication_metrics"
+    timestamp: str
+    episode_id: int
+    duplicates_prevented: int
+    metadata_updates: int
+    supersessions: int
+    """Memories that a near-duplicate superseded."""
+    avg_check_time_ms: float
+    """Without the model's time."""
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCalled:
     """A model was asked. In the log, the fields of the call are those of the event."""
 
@@ -171,6 +186,7 @@ Event = (
     | KnowledgeUpdated
     | ObjectivesUpdated
     | LeftToTry
+    | DeduplicationMetrics
     | ModelCalled
     | EpisodeResumed
     | EpisodeEnded

@@ -1,15 +1,31 @@
 """The map: rooms by number, the connections between them, and other moves."""
 
+import logging
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
 
-from zorkgpt.world.connections import UNPROVEN_CONFIDENCE, Connections
+from zorkgpt.bounded import SAVED_FILE, parse_json
+from zorkgpt.encoding import as_json
+from zorkgpt.errors import MapFileError, reason_of
+from zorkgpt.files import AtomicFile, write_file
+from zorkgpt.world.connections import UNPROVEN_CONFIDENCE, Connection, Connections
 from zorkgpt.world.directions import DIRECTIONS, OPPOSITE, exit_name
-from zorkgpt.world.doors import Doors
+from zorkgpt.world.doors import Doors, DoorSign
 from zorkgpt.world.movement import PLACE_KILLS, WAYS, Move, MoveKind
 from zorkgpt.world.routes import DangerousSpot, PricedWay, RoutePlanner, Routes, RouteStep
 from zorkgpt.world.tries import Tries
+
+log = logging.getLogger("zorkgpt.world")
+
+MAP_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError)
+"""The errors that a damaged map file causes."""
+_VERSION = 2
 
 # An action that transports the player is preferred to a walk that is longer than this.
 _TRANSPORT_COST = 3.0
@@ -18,6 +34,8 @@ _UNPROVEN_COST = 1 / UNPROVEN_CONFIDENCE
 _DEADLY_COST = 20.0
 # A closed door is as uncertain as a way without any walk: it may be locked.
 _CLOSED_DOOR_COST = _UNPROVEN_COST
+_MAX_EPISODES = 100
+"""The most episodes whose progress is saved. An older one that is resumed is learned again."""
 
 
 def compass_order(name: str) -> tuple[int, str]:
@@ -64,6 +82,10 @@ class MapGraph:
         self._planner.clear()
 
     # Changes
+
+    def add_connection(self, from_id: int, direction: str, to_id: int) -> None:
+        """Record a walk from one room to another. See `add_move`."""
+        self.add_move(Move(from_id, direction, to_id))
 
     def add_room(self, room_id: int, name: str) -> Room:
         room = self.rooms.setdefault(room_id, Room(room_id, name))
@@ -215,6 +237,140 @@ class MapGraph:
         found = ((room, self.untried(room)) for room in self.rooms)
         return {room: untried for room, untried in found if untried}
 
+    # JSON
+
+    def save_to_json(self, path: Path | str) -> None:
+        """Write the map to a file, in the format of `map_state.json`.
+
+        Raises:
+            FileError: If it can't be written.
+        """
+        write_file(path, self.to_json(datetime.now(UTC)))
+
+    @classmethod
+    def load_from_json(cls, path: Path | str) -> "MapGraph | None":
+        """Return the map in a file. None if the file is missing or damaged.
+
+        Raises:
+            FileError: If it can't be read.
+            MapFileError: If a later version wrote it.
+        """
+        data, _ = AtomicFile(Path(path)).read()
+        try:
+            return None if data is None else parse_map(data, Path(path))
+        except MAP_DAMAGE as error:
+            log.warning("the map file is damaged", extra={"path": str(path), "reason": reason_of(error)})
+            return None
+
+    def to_json(self, at: datetime) -> bytes:
+        """Return the content of a map file that is written at this time."""
+        state = self.to_dict()
+        metadata = {
+            "version": _VERSION,
+            "total_rooms": len(state["rooms"]),
+            "total_connections": sum(len(ways) for ways in state["connections"].values()),
+            "timestamp": at.isoformat(timespec="seconds"),
+        }
+        return as_json({**state, "metadata": metadata}, indented=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the map as JSON values.
+
+        The confidence of connections and the pruned exits follow from the rest. They are for other programs.
+        """
+        tries = self.tries
+        connections = [(f"{room}_{name}", connection) for room, name, connection in self.connections]
+        return {
+            "rooms": {
+                str(room.id): {"id": room.id, "name": room.name, "exits": sorted(room.exits)}
+                for room in self.rooms.values()
+            },
+            "connections": {
+                str(room): {name: connection.leads_to for _, name, connection in its}
+                for room, its in groupby(self.connections, key=itemgetter(0))
+            },
+            "connection_confidence": {key: round(each.confidence, 6) for key, each in connections},
+            "connection_verifications": {key: each.walks for key, each in connections},
+            "connection_failures": {key: each.failures for key, each in connections if each.failures},
+            "connection_shares": {key: _keyed_by_text(each.ends) for key, each in connections if len(each.ends) > 1},
+            "connection_kinds": {key: str(each.kind) for key, each in connections if each.kind is not MoveKind.WALKED},
+            "exit_failure_counts": {f"{room}_{name}": count for room, name, count in self.failures},
+            "pruned_exits": {
+                str(room): pruned
+                for room, its in groupby(self.failures, key=itemgetter(0))
+                if (pruned := sorted(name for _, name, _ in its if self.is_pruned(room, name)))
+            },
+            "in_vain": {str(room): failed for room, failed in tries.without_effect.items() if failed},
+            "in_vain_after": {
+                str(room): {way: sorted(actions) for way, actions in ways.items()}
+                for room, ways in tries.before_failure.items()
+                if ways
+            },
+            "opened_by": {
+                str(room): {way: list(actions) for way, actions in ways.items()}
+                for room, ways in tries.opened_by.items()
+            },
+            "doors": [
+                {"room": room, "way": way, "door": number, "name": name, "sign": str(sign)}
+                for room, way, number, name, sign in self.doors.evidence()
+            ],
+            "things": [
+                {"thing": number, "room": room, "name": name} for number, (room, name) in tries.untried_things.items()
+            ],
+            "tried_things": sorted(tries.tried_things),
+            "other_moves": [
+                {"from": move.from_id, "way": move.way, "to": move.to_id, "kind": str(move.kind), "times": times}
+                for move, times in self.moves.counts.items()
+            ],
+            "contains": {str(episode): turn for episode, turn in sorted(self.learned_turns.items())[-_MAX_EPISODES:]},
+        }
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any], *, exit_failure_threshold: int | None = 2) -> "MapGraph":
+        """Return the map from the result of `to_dict`.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: If `state` has another form.
+        """
+        graph = cls(exit_failure_threshold=exit_failure_threshold)
+        graph.fill(state)
+        return graph
+
+    def fill(self, state: Mapping[str, Any]) -> None:
+        """Add the content of another map's `to_dict`."""
+        tries = self.tries
+        for number, room in state["rooms"].items():
+            self.add_room(int(number), str(room["name"])).exits.update(map(str, room["exits"]))
+        for key, count in state["exit_failure_counts"].items():
+            number, _, name = key.partition("_")
+            self.failures.add(int(number), name, int(count))
+        for number, ends in state["connections"].items():
+            room = self.add_room(int(number), "")
+            for name, leads_to in ends.items():
+                connection = _connection(state, f"{number}_{name}", int(leads_to))
+                self.connections.add(room.id, str(name), connection)
+                room.exits.add(str(name))
+                for end in connection.ends:
+                    self.add_room(end, "")
+        for number, failed in state.get("in_vain", {}).items():
+            before = state.get("in_vain_after", {}).get(number, {})
+            for action, response in failed.items():
+                tries.add_failure(int(number), str(action), str(response), map(str, before.get(action, ())))
+        for number, ways in state.get("opened_by", {}).items():
+            for way, actions in ways.items():
+                tries.add_opening(int(number), str(way), map(str, actions))
+        for found in state.get("doors", ()):
+            place = int(found["room"]), str(found["way"])
+            self.doors.add(*place, int(found["door"]), str(found["name"]), DoorSign(found["sign"]))
+        for thing in state.get("things", ()):
+            tries.add_thing(int(thing["room"]), int(thing["thing"]), str(thing["name"]))
+        tries.tried_things.update(map(int, state.get("tried_things", ())))
+        for move in state.get("other_moves", ()):
+            kept = Move(int(move["from"]), str(move["way"]), int(move["to"]), MoveKind(move["kind"]))
+            self.add_move(kept)
+            self.moves.counts[kept] = int(move["times"])
+        self.learned_turns.update((int(episode), int(turn)) for episode, turn in state.get("contains", {}).items())
+
 
 class Failures:
     """The number of times that exits led nowhere since they last worked."""
@@ -275,3 +431,31 @@ class OtherMoves:
             if move.kind is MoveKind.CARRIED:
                 rooms.setdefault(move.way, set()).add(move.to_id)
         return rooms
+
+
+def _connection(state: Mapping[str, Any], key: str, leads_to: int) -> Connection:
+    kind = MoveKind(state.get("connection_kinds", {}).get(key, MoveKind.WALKED))
+    shares = state.get("connection_shares", {}).get(key) or {leads_to: state["connection_verifications"].get(key, 1)}
+    ends = {int(room): int(count) for room, count in shares.items()}
+    return Connection(ends, int(state.get("connection_failures", {}).get(key, 0)), kind)
+
+
+def _keyed_by_text(ends: dict[int, int]) -> dict[str, int]:
+    return {str(room): count for room, count in ends.items()}
+
+
+def parse_map(data: bytes, path: Path, exit_failure_threshold: int | None = 2) -> MapGraph:
+    """Return the map in the content of a file.
+
+    Raises:
+        MapFileError: If a later version wrote it.
+        KeyError, TypeError, ValueError, AttributeError, ArithmeticError: If it is damaged.
+    """
+    state = parse_json(data, SAVED_FILE)
+    version = state["metadata"]["version"]
+    if float(version) > _VERSION:
+        raise MapFileError(
+            f"{path} was written by a later version of this program: its format is {version}, "
+            f"and formats up to {_VERSION} are known here. Use that version, or another --workdir. The file is kept."
+        )
+    return MapGraph.from_dict(state, exit_failure_threshold=exit_failure_threshold)

@@ -4,136 +4,16 @@ import logging
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
-from zorkgpt.bounded import SAVED_FILE, parse_json
-from zorkgpt.encoding import as_json
 from zorkgpt.errors import MapFileError, reason_of
 from zorkgpt.files import AtomicFile, Stamp, write_file
 from zorkgpt.world.connections import Connection
-from zorkgpt.world.doors import DoorSign
-from zorkgpt.world.graph import MapGraph
-from zorkgpt.world.movement import Move, MoveKind
+from zorkgpt.world.graph import MAP_DAMAGE, MapGraph, parse_map
+from zorkgpt.world.movement import Move
 from zorkgpt.world.tries import Tries
 
 log = logging.getLogger("zorkgpt.world")
-
-VERSION = 2
-_MAX_EPISODES = 100
-"""The most episodes whose progress the file records: an older one that is resumed is learned again."""
-_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError)
-
-
-def to_dict(graph: MapGraph) -> dict[str, Any]:
-    """Return the map as JSON values.
-
-    The confidence of connections and the pruned exits follow from the rest. They are for other programs.
-    """
-    tries = graph.tries
-    connections = [(f"{room}_{name}", connection) for room, name, connection in graph.connections]
-    return {
-        "rooms": {
-            str(room.id): {"id": room.id, "name": room.name, "exits": sorted(room.exits)}
-            for room in graph.rooms.values()
-        },
-        "connections": {
-            str(room): {name: connection.leads_to for _, name, connection in its}
-            for room, its in groupby(graph.connections, key=itemgetter(0))
-        },
-        "connection_confidence": {key: round(each.confidence, 6) for key, each in connections},
-        "connection_verifications": {key: each.walks for key, each in connections},
-        "connection_failures": {key: each.failures for key, each in connections if each.failures},
-        "connection_shares": {key: _keyed_by_text(each.ends) for key, each in connections if len(each.ends) > 1},
-        "connection_kinds": {key: str(each.kind) for key, each in connections if each.kind is not MoveKind.WALKED},
-        "exit_failure_counts": {f"{room}_{name}": count for room, name, count in graph.failures},
-        "pruned_exits": {
-            str(room): pruned
-            for room, its in groupby(graph.failures, key=itemgetter(0))
-            if (pruned := sorted(name for _, name, _ in its if graph.is_pruned(room, name)))
-        },
-        "in_vain": {str(room): failed for room, failed in tries.without_effect.items() if failed},
-        "in_vain_after": {
-            str(room): {way: sorted(actions) for way, actions in ways.items()}
-            for room, ways in tries.before_failure.items()
-            if ways
-        },
-        "opened_by": {
-            str(room): {way: list(actions) for way, actions in ways.items()} for room, ways in tries.opened_by.items()
-        },
-        "doors": [
-            {"room": room, "way": way, "door": number, "name": name, "sign": str(sign)}
-            for room, way, number, name, sign in graph.doors.evidence()
-        ],
-        "things": [
-            {"thing": number, "room": room, "name": name} for number, (room, name) in tries.untried_things.items()
-        ],
-        "tried_things": sorted(tries.tried_things),
-        "other_moves": [
-            {"from": move.from_id, "way": move.way, "to": move.to_id, "kind": str(move.kind), "times": times}
-            for move, times in graph.moves.counts.items()
-        ],
-        "contains": {str(episode): turn for episode, turn in sorted(graph.learned_turns.items())[-_MAX_EPISODES:]},
-    }
-
-
-def from_dict(state: dict[str, Any], exit_failure_threshold: int | None = 2) -> MapGraph:
-    """Return the map that `to_dict` was given.
-
-    Raises:
-        KeyError, TypeError, ValueError, AttributeError: If `state` has another form.
-    """
-    graph = MapGraph(exit_failure_threshold=exit_failure_threshold)
-    _fill(graph, state)
-    return graph
-
-
-def _fill(graph: MapGraph, state: dict[str, Any]) -> None:
-    tries = graph.tries
-    for number, room in state["rooms"].items():
-        graph.add_room(int(number), str(room["name"])).exits.update(map(str, room["exits"]))
-    for key, count in state["exit_failure_counts"].items():
-        number, _, name = key.partition("_")
-        graph.failures.add(int(number), name, int(count))
-    for number, ends in state["connections"].items():
-        room = graph.add_room(int(number), "")
-        for name, leads_to in ends.items():
-            connection = _connection(state, f"{number}_{name}", int(leads_to))
-            graph.connections.add(room.id, str(name), connection)
-            room.exits.add(str(name))
-            for end in connection.ends:
-                graph.add_room(end, "")
-    for number, failed in state["in_vain"].items():
-        before = state["in_vain_after"].get(number, {})
-        for action, response in failed.items():
-            tries.add_failure(int(number), str(action), str(response), map(str, before.get(action, ())))
-    for number, ways in state["opened_by"].items():
-        for way, actions in ways.items():
-            tries.add_opening(int(number), str(way), map(str, actions))
-    for found in state["doors"]:
-        place = int(found["room"]), str(found["way"])
-        graph.doors.add(*place, int(found["door"]), str(found["name"]), DoorSign(found["sign"]))
-    for thing in state["things"]:
-        tries.add_thing(int(thing["room"]), int(thing["thing"]), str(thing["name"]))
-    tries.tried_things.update(map(int, state["tried_things"]))
-    for move in state["other_moves"]:
-        kept = Move(int(move["from"]), str(move["way"]), int(move["to"]), MoveKind(move["kind"]))
-        graph.add_move(kept)
-        graph.moves.counts[kept] = int(move["times"])
-    graph.learned_turns.update((int(episode), int(turn)) for episode, turn in state.get("contains", {}).items())
-
-
-def _connection(state: dict[str, Any], key: str, leads_to: int) -> Connection:
-    kind = MoveKind(state["connection_kinds"].get(key, MoveKind.WALKED))
-    shares = state["connection_shares"].get(key) or {leads_to: state["connection_verifications"][key]}
-    ends = {int(room): int(count) for room, count in shares.items()}
-    return Connection(ends, int(state["connection_failures"].get(key, 0)), kind)
-
-
-def _keyed_by_text(ends: dict[int, int]) -> dict[str, int]:
-    return {str(room): count for room, count in ends.items()}
 
 
 def write_map(graph: MapGraph, path: Path, at: datetime) -> None:
@@ -142,7 +22,7 @@ def write_map(graph: MapGraph, path: Path, at: datetime) -> None:
     Raises:
         FileError: If it can't be written.
     """
-    write_file(path, _rendered(graph, at))
+    write_file(path, graph.to_json(at))
 
 
 def read_map(path: Path) -> MapGraph | None:
@@ -154,33 +34,11 @@ def read_map(path: Path) -> MapGraph | None:
     """
     data, _ = AtomicFile(path).read()
     try:
-        return None if data is None else _parsed(data, path, 2)
-    except _DAMAGE as error:
+        return None if data is None else parse_map(data, path, 2)
+    except MAP_DAMAGE as error:
         raise MapFileError(
             f"{path} is no map: {reason_of(error)}. The next episode sets it aside and begins a new one."
         ) from None
-
-
-def _parsed(data: bytes, path: Path, exit_failure_threshold: int | None) -> MapGraph:
-    state = parse_json(data, SAVED_FILE)
-    version = state["metadata"]["version"]
-    if float(version) > VERSION:
-        raise MapFileError(
-            f"{path} was written by a later version of this program: its format is {version}, "
-            f"and formats up to {VERSION} are known here. Use that version, or another --workdir. The file is kept."
-        )
-    return from_dict(state, exit_failure_threshold)
-
-
-def _rendered(graph: MapGraph, at: datetime) -> bytes:
-    state = to_dict(graph)
-    state["metadata"] = {
-        "version": VERSION,
-        "total_rooms": len(state["rooms"]),
-        "total_connections": sum(len(ways) for ways in state["connections"].values()),
-        "timestamp": at.isoformat(timespec="seconds"),
-    }
-    return as_json(state, indented=True)
 
 
 class MapFile:
@@ -219,11 +77,11 @@ class MapFile:
         """
         with self.file.locked():
             if self.is_changed():
-                base = _parsed(self._last, self.file.path, None) if self._last else MapGraph()
+                base = parse_map(self._last, self.file.path, None) if self._last else MapGraph()
                 if (saved := self._read()) is not None:
                     _add_news(saved, self._graph, base)
                     _replace(self._graph, saved)
-            data = _rendered(self._graph, datetime.now(UTC))
+            data = self._graph.to_json(datetime.now(UTC))
             self.file.write(data)
             self._last, self._stamp = data, self.file.stamp()
 
@@ -235,8 +93,8 @@ class MapFile:
         """Return the map in the file; None if there is none, or it is damaged and was set aside."""
         data, stamp = self.file.read()
         try:
-            graph = None if data is None else _parsed(data, self.file.path, self._graph.exit_failure_threshold)
-        except _DAMAGE as error:
+            graph = None if data is None else parse_map(data, self.file.path, self._graph.exit_failure_threshold)
+        except MAP_DAMAGE as error:
             aside = self.file.set_aside()
             self.file.path.unlink(missing_ok=True)
             extra = {"path": str(self.file.path), "set_aside": str(aside or ""), "reason": reason_of(error)}
@@ -261,7 +119,7 @@ def merge_maps(base: MapGraph, others: Iterable[MapGraph]) -> MapGraph:
 def _replace(graph: MapGraph, other: MapGraph) -> None:
     """Replace the content of a map with a copy of another's."""
     graph.clear()
-    _fill(graph, to_dict(other))
+    graph.fill(other.to_dict())
 
 
 def _add_news(graph: MapGraph, other: MapGraph, base: MapGraph) -> None:

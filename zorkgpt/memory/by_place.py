@@ -1,0 +1,109 @@
+"""Mappings by place that show the store."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from typing import TypeVar
+
+from zorkgpt.memory.checks import checked_memory
+from zorkgpt.memory.ids import memory_id
+from zorkgpt.memory.models import Memory, PlaceKey, SubjectKey
+from zorkgpt.memory.places import checked_place, is_place
+from zorkgpt.memory.storage.book import MemoryBook
+from zorkgpt.memory.storage.lasting import EVERY
+from zorkgpt.memory.writer import MemoryWriter
+
+_Item = TypeVar("_Item")
+
+
+class MemoriesByPlace(MutableMapping[PlaceKey, list[Memory]]):
+    """Place → its memories, including superseded ones. Places without memories are missing.
+
+    Reading returns what is stored now. Assigning a list stores it in place of the former memories, and deleting a place
+    removes its memories. Changing a returned list changes nothing.
+
+    Args:
+        lasting: Whether these are the core and permanent memories, or the ephemeral ones.
+    """
+
+    def __init__(self, writer: MemoryWriter, *, lasting: bool) -> None:
+        self._writer = writer
+        self._lasting = lasting
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def __iter__(self) -> Iterator[PlaceKey]:
+        self._writer.refresh()
+        found = self._writer.known.book.find(EVERY)
+        chosen = (place for place, memory in found if memory.persistence.outlives_episode == self._lasting)
+        return iter([place for place in dict.fromkeys(chosen) if is_place(place)])
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __getitem__(self, place: PlaceKey) -> list[Memory]:
+        self._writer.refresh()
+        if stored := self._stored(self._writer.known.book, place):
+            return stored
+        raise KeyError(place)
+
+    def __setitem__(self, place: PlaceKey, memories: Iterable[Memory]) -> None:
+        """Store these memories of a place, and remove its others. A memory with a stored id replaces the stored one.
+
+        Raises:
+            TypeError, ValueError: If the place or a memory is invalid, or a memory's persistence does not fit.
+            MemoryStoreError: If they can't be written.
+        """
+        key, wanted = checked_place(place), [self._checked(memory) for memory in memories]
+        if not is_place(key):
+            raise ValueError(f"{place!r} is not a place.")
+        with self._writer.changing(lasting=self._lasting) as draft:
+            old = {memory_id(key, memory): memory for memory in self._stored(draft.book, key)}
+            for memory in wanted:
+                stored = old.pop(memory_id(key, memory), None)
+                if stored is None:
+                    draft.add(key, "", memory)
+                elif stored != memory:
+                    draft.replace(key, stored, memory, "edited")
+            for memory in old.values():
+                draft.remove(key, memory)
+
+    def __delitem__(self, place: PlaceKey) -> None:
+        if place not in self:
+            raise KeyError(place)
+        self[place] = []
+
+    def _stored(self, book: MemoryBook, place: SubjectKey) -> list[Memory]:
+        if not is_place(place):
+            return []
+        return book.lasting.memories(place) if self._lasting else list(book.ephemeral.get(place, ()))
+
+    def _checked(self, memory: Memory) -> Memory:
+        memory = checked_memory(memory)
+        if memory.persistence.outlives_episode != self._lasting:
+            cache = "memory_cache holds core and permanent" if self._lasting else "ephemeral_cache holds ephemeral"
+            raise ValueError(f"The memory {memory.title!r} is {memory.persistence}; {cache} memories.")
+        return memory
+
+
+class ComputedByPlace(Mapping[PlaceKey, list[_Item]]):
+    """Place → values computed from its memories. Places without values are missing.
+
+    Args:
+        memories: The memories by place.
+        values_at: Computes the values of a place.
+    """
+
+    def __init__(self, memories: MemoriesByPlace, values_at: Callable[[PlaceKey], list[_Item]]) -> None:
+        self._memories = memories
+        self._values_at = values_at
+
+    def __getitem__(self, place: PlaceKey) -> list[_Item]:
+        if values := self._values_at(place):
+            return values
+        raise KeyError(place)
+
+    def __iter__(self) -> Iterator[PlaceKey]:
+        return iter([place for place in self._memories if self._values_at(place)])
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
