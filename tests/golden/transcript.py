@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-_TIMES = {"time", "timestamp", "duration_s", "parts_s", "latency_s", "avg_deduplication_time_ms"}
+_TIMES = {"time", "timestamp", "duration_s", "parts_s", "latency_s", "avg_deduplication_time_ms", "avg_check_time_ms"}
 """JSON keys with times as values."""
 _CLOCK = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d| UTC)?")
 _WORTH_NAMING, _LONG_LINE = 50, 100

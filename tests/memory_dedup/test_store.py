@@ -225,6 +225,8 @@ def test_vectors_of_current_memories_are_cached_beside_the_file(open_, tmp_path)
     known = SqliteVectors(sidecar(tmp_path / "Memories.md")).known("hashing-256")
     assert known == {key_of("The bell rings at noon.")}
     with open_() as again:
+        current = [memory.title for memory in again.memory_cache[1] if memory.status == "ACTIVE"]
+        assert [title for title, _ in again.embedding_cache[1]] == current
         assert metrics(again)["embedding_cache_size"] == 1
 
 
