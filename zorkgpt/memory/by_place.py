@@ -11,7 +11,7 @@ from zorkgpt.memory.storage.book import MemoryBook
 from zorkgpt.memory.storage.lasting import EVERY
 from zorkgpt.memory.writer import MemoryWriter
 
-_Item = TypeVar("_Item")
+_Value = TypeVar("_Value")
 
 
 class MemoriesByPlace(MutableMapping[PlaceKey, list[Memory]]):
@@ -85,7 +85,7 @@ class MemoriesByPlace(MutableMapping[PlaceKey, list[Memory]]):
         return memory
 
 
-class ComputedByPlace(Mapping[PlaceKey, list[_Item]]):
+class ComputedByPlace(Mapping[PlaceKey, list[_Value]]):
     """Place → values computed from its memories. Places without values are missing.
 
     Args:
@@ -93,11 +93,11 @@ class ComputedByPlace(Mapping[PlaceKey, list[_Item]]):
         values_at: Computes the values of a place.
     """
 
-    def __init__(self, memories: MemoriesByPlace, values_at: Callable[[PlaceKey], list[_Item]]) -> None:
+    def __init__(self, memories: MemoriesByPlace, values_at: Callable[[PlaceKey], list[_Value]]) -> None:
         self._memories = memories
         self._values_at = values_at
 
-    def __getitem__(self, place: PlaceKey) -> list[_Item]:
+    def __getitem__(self, place: PlaceKey) -> list[_Value]:
         if values := self._values_at(place):
             return values
         raise KeyError(place)
