@@ -50,7 +50,9 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--renew-golden", action="store_true", help="rewrite the files in tests/golden/expected")
+    parser.addoption(
+        "--renew-golden", action="store_true", help="rewrite the expected files of tests/golden and recorded"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

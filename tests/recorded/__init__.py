@@ -1,0 +1,1 @@
+"""Recorded runs: fixed commands and scripted answers, with everything that they leave."""
