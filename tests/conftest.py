@@ -51,7 +51,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--renew-golden", action="store_true", help="rewrite the expected files of tests/golden and recorded"
+        "--renew-golden", action="store_true", help="rewrite the expected files of recorded runs"
     )
 
 
