@@ -131,10 +131,11 @@ class GameState:
         self.latest = turn
         step = turn.transition
         self.action_history.append(_recent_turn(turn))
-        if step.before.location is not None:
-            if not step.is_answer:
-                self._record_outcome(step.before.location.num, step.action, step.before.circumstances, failed(step))
-            if not step.is_answer and step.points > 0:
+        if step.before.location is not None and not step.is_answer:
+            # An action on which the interpreter fails must not be repeated either.
+            has_failed = failed(step) or step.fault is not None
+            self._record_outcome(step.before.location.num, step.action, step.before.circumstances, has_failed)
+            if step.points > 0:
                 self.scored_actions.setdefault(step.before.location.num, []).append(step.action)
         if destroyed(step) and (verb := normalized_action(step.action).partition(" ")[0]) not in self.destructive_verbs:
             self.destructive_verbs.append(verb)

@@ -8,7 +8,7 @@ A message is a length (4 bytes, big-endian) followed by that many bytes. A reque
 `_answer`.
 """
 
-import contextlib
+import ctypes
 import json
 import os
 import shutil
@@ -34,9 +34,9 @@ HELLO = struct.Struct(">?hh")
 """Whether Jericho supports the game, the player object and the maximum score (0 if unknown).
 
 This is the second message. The first one, sent before the story is loaded, has the value of `sandbox.restrict`."""
-SNAPSHOT = struct.Struct(">IIII????hi8q")
-"""The sizes in bytes of text, memory, used stack and narrative; whether the memory is complete, the game is over, won,
-the emulator halted; score and moves (of supported games); the registers as in `STATE`.
+SNAPSHOT = struct.Struct(">IIII???hi8q")
+"""The sizes in bytes of text, memory, used stack and narrative; whether the memory is complete, the game is over, won;
+score and moves (of supported games); the registers as in `STATE`.
 
 The text, the memory, the used stack and the narrative follow. Incomplete memory contains the changes since the last
 answer or the loaded state, as packed by `_changes`."""
@@ -48,6 +48,13 @@ COMPARISON = struct.Struct(">?qIII")
 the changes by the control and by the action.
 
 The differing addresses (two bytes each) and both changes, as packed by `_changes`, follow."""
+
+QUIT = 0xBA
+"""The opcode of the instruction that ends a story: Z-Machine Standard 1.1, section 14. It is the opcode of every state
+after the end."""
+_FIRST_WITHOUT_OPERANDS = 0xB0
+_HAS_QUIT = 2
+"""A value of Jericho's flag `emulator_halted` that Jericho does not use."""
 
 _PARENT_CHECK_S = 0.5
 _MAX_DRAWS = 64
@@ -85,6 +92,10 @@ def send(channel: socket.socket, message: bytes) -> None:
     channel.sendall(LENGTH.pack(len(message)) + message)
 
 
+class _InterpreterBroken(Exception):
+    """The interpreter can't be used any more."""
+
+
 class _LoadedStory:
     """A story loaded in Jericho. Each public method answers one kind of request."""
 
@@ -94,6 +105,11 @@ class _LoadedStory:
 
         self._env = FrotzEnv(path, seed=1)  # without a seed, Jericho may use the clock
         self._library = self._env.frotz_lib
+        self._halted = ctypes.c_int.in_dll(self._library, "emulator_halted")
+        """0 while the story runs, 1 after a runtime error, or `_HAS_QUIT`."""
+        self._quit = ctypes.CFUNCTYPE(None)(self._on_quit)
+        opcodes = (ctypes.c_void_p * 16).in_dll(self._library, "op0_opcodes")
+        opcodes[QUIT - _FIRST_WITHOUT_OPERANDS] = ctypes.cast(self._quit, ctypes.c_void_p).value
         self._supported = self._env.is_fully_supported
         self._before: _FrotzState | None = None
         """The state before the last step. None if the last request was not a step."""
@@ -113,7 +129,9 @@ class _LoadedStory:
     def reset(self, seed: int) -> bytes:
         """Restart the story. Seed 0 means the seed of Jericho's walkthrough, or 1 without one."""
         self._env.seed(seed or self._env.bindings.get("seed") or 1)
-        return self._snapshot(self._env.reset()[0])
+        text = self._env.reset()[0]
+        self._check_halted()
+        return self._snapshot(text)
 
     def step(self, command: bytes) -> bytes:
         before = self._now
@@ -197,11 +215,36 @@ class _LoadedStory:
 
     def _run(self, command: bytes) -> bytes:
         """Play a command and return everything that it prints."""
-        # `env.step` fails if the story prints bytes that can't be decoded.
-        printed = bytes(self._library.step(command + b"\n"))
-        if not printed.endswith(b"\n") and not self._env._emulator_halted():
+        printed = self._step(command)
+        if not printed.endswith(b"\n") and self._library.get_opcode() != QUIT:
             printed += self._pending_output()
         return printed
+
+    def _step(self, command: bytes) -> bytes:
+        # `env.step` fails if the story prints bytes that can't be decoded.
+        printed = bytes(self._library.step(command + b"\n"))
+        self._check_halted()
+        return printed
+
+    def _on_quit(self) -> None:
+        """Execute the instruction `quit`.
+
+        Jericho's own implementation does not stop: it continues with whatever follows the instruction. This one stays
+        at the instruction, so that the state shows the end, and makes Jericho return from the command.
+        """
+        self._library.flush_buffer()
+        self._library.setPC(self._library.getPC() - 1)
+        self._halted.value = _HAS_QUIT
+
+    def _check_halted(self) -> None:
+        """Continue after the end of a story, and raise an error if the emulator halted.
+
+        Jericho halts only on a runtime error. After that, it answers no command, even if another state is loaded.
+        """
+        if self._halted.value == _HAS_QUIT:
+            self._halted.value = 0
+        elif self._halted.value:
+            raise _InterpreterBroken("the emulator halted on a runtime error of the story")
 
     def _pending_output(self) -> bytes:
         """Return the last printed word if the interpreter still buffers it, and clear the buffer.
@@ -212,7 +255,7 @@ class _LoadedStory:
         now = self._env.get_state()
         responses = []
         for _ in range(2):
-            responses.append(bytes(self._library.step(b"\n")))
+            responses.append(self._step(b""))
             self._env.set_state(now)
         with_word, without_word = responses
         return with_word.removesuffix(without_word) if with_word.endswith(without_word) else b""
@@ -221,7 +264,7 @@ class _LoadedStory:
         self._before, self._now, self._branches = None, self._env.get_state(), {}
         ram, stack, pc, sp, fp, frames, opcode, rng, narrative = self._now
         if not 0 <= 2 * sp <= len(stack):
-            raise RuntimeError("the stack pointer is outside the stack")
+            raise _InterpreterBroken("the stack pointer is outside the stack")
         stack[: 2 * sp] = 0  # the stack grows downwards, so this part only has leftovers of earlier calls
         complete = self._parent_memory is None
         memory = ram.tobytes() if complete else _changes(self._parent_memory, ram)
@@ -234,8 +277,7 @@ class _LoadedStory:
             over, won = self._env.game_over(), self._env.victory()
             score, moves = self._env.get_score(), self._env.get_moves()
         sizes = (len(encoded), len(memory), len(used_stack), len(narrative))
-        status = (complete, over, won, self._env._emulator_halted(), score, moves)
-        head = SNAPSHOT.pack(*sizes, *status, pc, sp, fp, frames, opcode, *map(int, rng))
+        head = SNAPSHOT.pack(*sizes, complete, over, won, score, moves, pc, sp, fp, frames, opcode, *map(int, rng))
         return b"".join((head, encoded, memory, used_stack, narrative))
 
 
@@ -293,10 +335,10 @@ def _exit_with_parent(parent: int, folder: Path) -> None:
 
 
 def main(descriptor: str, parent: str, path: str) -> None:
-    """Serve requests until the parent closes the socket or exits."""
+    """Serve requests until the parent closes the socket or exits, or until the interpreter is broken."""
     folder = Path(path).parent
     channel = socket.socket(fileno=int(descriptor))
-    with contextlib.suppress(EOFError, OSError):
+    try:
         # These imports are slow and must not count towards the time limit of the story.
         import jericho
         import numpy
@@ -308,8 +350,14 @@ def main(descriptor: str, parent: str, path: str) -> None:
         send(channel, interpreter.hello())
         while True:
             send(channel, _answer(interpreter, receive(channel)))
-    shutil.rmtree(folder, ignore_errors=True)
-    os._exit(0)  # skip Jericho's cleanup
+    except _InterpreterBroken as error:
+        # The parent reads the output and removes the folder.
+        print(error, file=sys.stderr, flush=True)
+        status = 1
+    except (EOFError, OSError):
+        shutil.rmtree(folder, ignore_errors=True)
+        status = 0
+    os._exit(status)  # skip Jericho's cleanup
 
 
 if __name__ == "__main__":

@@ -35,7 +35,8 @@ class StoryExplorer:
         """Return the first state in which the story reads a command, and learn where it reads commands."""
         try:
             ready = self._prompts.past_questions(self._worker, opening)
-        except WorkerFailure:
+        except WorkerFailure as failure:
+            log.warning("interpreter replaced", extra={"question": opening.text[-80:], "failure": str(failure)})
             ready = opening
         self._interpreter.load(ready.state)
         return ready
@@ -88,7 +89,8 @@ class StoryExplorer:
         try:
             self._worker.load(start.state)
             return self._worker.step(spelled_walk(command, self._language).encode("ascii"))
-        except WorkerFailure:
+        except WorkerFailure as failure:
+            log.warning("interpreter replaced", extra={"move": command, "failure": str(failure)})
             return None
 
 

@@ -65,8 +65,8 @@ class _CurrentState:
 class JerichoInterface:
     """A game of a Z-machine story, played in a separate process.
 
-    The game starts with `reset` or with the first call that needs it. If the interpreter hangs or dies, it is replaced.
-    The game then returns to the state before the command, and `Transition.fault` has the reason.
+    The game starts with `reset` or with the first call that needs it. If the interpreter hangs, dies or halts, it is
+    replaced. The game then returns to the state before the command, and `Transition.fault` has the reason.
 
     Args:
         rom_path: A story file, or a name that `find_story` knows. Defaults to the first story found.
@@ -239,7 +239,7 @@ class JerichoInterface:
         """
         typed = as_typed(before.snapshot, command)
         snapshot = self._worker.step(typed)
-        if snapshot.halted or self._prompts.has_seen(snapshot):
+        if snapshot.has_quit or self._prompts.has_seen(snapshot):
             return snapshot
         self._prompts.learn(self._worker, snapshot)
         self._worker.load(before.snapshot.state)
@@ -249,7 +249,7 @@ class JerichoInterface:
         """Learn the name of the room and whether it is dark, with `look` if necessary. The game is unchanged."""
         reader = self._reader
         room = reader.room(view)
-        if room is None or snapshot.halted or not self._prompts.is_usual(snapshot):
+        if room is None or snapshot.has_quit or not self._prompts.is_usual(snapshot):
             return
         state = reader.room_state(view, room)
         # The text of the last response is not enough: a lamp may have gone out after it was printed.
@@ -528,7 +528,14 @@ class JerichoInterface:
             return self._worker.step(answer)
 
         yes = after(b"yes")
-        return after(b"no").halted if yes.halted else self._snapshots.branch_state(yes).same_situation(opening)
+        if yes.has_quit:
+            return after(b"no").has_quit
+        again = self._snapshots.branch_state(yes)
+        if again.moves is None or now.moves is None:
+            return False
+        # A story that begins again by itself may count the answer as its first move.
+        is_back = again.moves == opening.moves or again.moves < now.moves
+        return is_back and replace(again, moves=opening.moves).same_situation(opening)
 
     def _follow_player(self, view: View) -> None:
         """Update the player object, which changes during some stories."""

@@ -11,8 +11,11 @@ from collections import deque
 from collections.abc import Collection, Sequence
 from typing import TypeAlias
 
-from game_interface.core.worker import InterpreterState, Worker
+from game_interface.core.worker import InterpreterState, Worker, WorkerFailure
 from game_interface.models import InputMode, Question
+from zorkgpt.log import get_logger
+
+log = get_logger("zorkgpt.game")
 
 ExecutionPoint: TypeAlias = tuple[int, int]
 """See `InterpreterState.place`."""
@@ -79,17 +82,13 @@ class Prompts:
 
     def is_question(self, snapshot: InterpreterState) -> bool:
         """Return whether the story asks a question. False if unknown."""
-        if snapshot.halted:
+        if snapshot.has_quit:
             return False
         return reads_key(snapshot) or (self.is_known and not self._reads_command.get(snapshot.place, True))
 
     def learn(self, worker: Worker, snapshot: InterpreterState) -> None:
-        """Find out whether the story reads a command here. Changes the worker's state.
-
-        Raises:
-            WorkerFailure: If the interpreter failed on a command.
-        """
-        if not snapshot.halted and not self.has_seen(snapshot):
+        """Find out whether the story reads a command here. Changes the worker's state."""
+        if not snapshot.has_quit and not self.has_seen(snapshot):
             self._reads_command[snapshot.place] = _reads_commands(worker, snapshot)
 
     def past_questions(self, worker: Worker, opening: InterpreterState) -> InterpreterState:
@@ -127,10 +126,10 @@ class Prompts:
     def _leads_back(self, worker: Worker, snapshot: InterpreterState, inputs: Sequence[str]) -> bool:
         now = worker.load(snapshot.state)
         for answer in inputs:
-            if now.halted or self._reads_command.get(now.place):
+            if now.has_quit or self._reads_command.get(now.place):
                 return False
             now = worker.step(as_typed(now, answer.encode()))
-        return bool(inputs) and not now.halted and self._reads_command.get(now.place, False)
+        return bool(inputs) and not now.has_quit and self._reads_command.get(now.place, False)
 
     def _path_to_commands(
         self, worker: Worker, start: InterpreterState
@@ -148,7 +147,7 @@ class Prompts:
             for answer in _possible_answers(now):
                 worker.load(now.state)
                 after = worker.step(as_typed(now, answer.encode()))
-                if not after.halted and (key := (after.place, after.memory)) not in seen:
+                if not after.has_quit and (key := (after.place, after.memory)) not in seen:
                     seen.add(key)
                     pending.append(((*inputs, answer), after))
         return None
@@ -178,9 +177,13 @@ def _reads_commands(worker: Worker, snapshot: InterpreterState) -> bool:
         return False
     responses: set[str] = set()
     for command in _COMMANDS:
-        worker.load(snapshot.state)
-        after = worker.step(command)
-        if after.halted or after.place != snapshot.place:
+        try:
+            worker.load(snapshot.state)
+            after = worker.step(command)
+        except WorkerFailure as failure:
+            log.warning("interpreter replaced", extra={"probe": command.decode(), "failure": str(failure)})
+            continue
+        if after.has_quit or after.place != snapshot.place:
             return False
         responses.add(after.text.strip())
     return len(responses) > 1

@@ -64,7 +64,7 @@ class SnapshotReader:
             deadflag=self.reader.deadflag(view),
             over=snapshot.game_over,
             won=snapshot.victory,
-            halted=snapshot.halted,
+            has_quit=snapshot.has_quit,
             asks=asks if self.prompts.is_known else None,
         )
 

@@ -55,7 +55,7 @@ def read_ending(
     deadflag: int | None = None,
     over: bool = False,
     won: bool = False,
-    halted: bool = False,
+    has_quit: bool = False,
     asks: bool | None = None,
 ) -> Ending:
     """Return whether the player died, and whether the game is over.
@@ -65,7 +65,7 @@ def read_ending(
         deadflag: Inform's `deadflag`. None if unknown. With 0, the game may still be over.
         over: Jericho's flag for a death, which is set only for supported games.
         won: Jericho's flag for a victory, likewise.
-        halted: Whether the emulator has stopped.
+        has_quit: Whether the story has ended itself.
         asks: Whether the story asks a question instead of reading a command. None if unknown.
     """
     says_died = bool(_DIED.search(text))
@@ -77,7 +77,7 @@ def read_ending(
     died = (over or says_died) and not victory
     # Games that resurrect the player don't print a final score.
     scored = deadflag is None and died and bool(_FINAL_SCORE.search(text))
-    return Ending(died, victory or halted or asks_finally or scored, victory)
+    return Ending(died, victory or has_quit or asks_finally or scored, victory)
 
 
 def last_words(text: str) -> str:

@@ -29,6 +29,8 @@ START_LIMIT_S = 30.0
 _LAST_OUTPUT_BYTES = 300
 RNG_ADVANCES = (5, 11, 17, 23, 31, 41, 53, 67, 79, 97, 113, 131)
 """How many random numbers to skip, to see other outcomes of chance."""
+PROGRAM = child.__file__
+"""The program of the interpreter process."""
 _MAX_STACK_WORDS = 1 << 15
 _WORKING_DIRECTORY = "work"
 _RNG = 8
@@ -40,7 +42,7 @@ _INHERITED = re.compile(
 
 
 class WorkerFailure(Exception):
-    """The interpreter process hung or died. The next request starts a new one."""
+    """The interpreter process hung, died or halted. The next request starts a new one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,6 @@ class InterpreterState:
     victory: bool
     score: int
     moves: int
-    halted: bool
 
     @property
     def place(self) -> tuple[int, int]:
@@ -72,6 +73,11 @@ class InterpreterState:
     def instruction(self) -> int:
         """The opcode of the instruction that reads the next input."""
         return self.registers[4]
+
+    @property
+    def has_quit(self) -> bool:
+        """Whether the story has ended itself, so that it reads no more input."""
+        return self.instruction == child.QUIT
 
     @property
     def state(self) -> bytes:
@@ -93,19 +99,19 @@ class InterpreterState:
             ValueError, IndexError, struct.error: If the answer is damaged.
         """
         head = child.SNAPSHOT.unpack_from(answer)
-        *sizes, complete, over, won, halted, score, moves = head[:10]
+        *sizes, complete, over, won, score, moves = head[:9]
         parts, at = [], child.SNAPSHOT.size
         for size in sizes:
             parts.append(answer[at : at + size])
             at += size
-        if len(answer) != at or not 0 <= head[11] < _MAX_STACK_WORDS:
+        if len(answer) != at or not 0 <= head[10] < _MAX_STACK_WORDS:
             raise ValueError("an answer with wrong sizes")
         text, memory, stack, narrative = parts
         if not complete:
             memory = _with_changes(memory_before, memory)
         if len(memory) != memory_size:
             raise ValueError(f"a memory of {len(memory)} bytes")
-        return cls(text.decode(), memory, stack, narrative, head[10:], over, won, score, moves, halted)
+        return cls(text.decode(), memory, stack, narrative, head[9:], over, won, score, moves)
 
 
 def state_size(state: bytes) -> int:
@@ -189,7 +195,7 @@ class Worker:
         seed: See `JerichoInterface`.
 
     Raises:
-        WorkerFailure: In every method but `kill`, if the process hung or died.
+        WorkerFailure: In every method but `kill`, if the process hung, died or halted.
     """
 
     def __init__(self, story: bytes, *, seed: int | None, time_limit_s: float) -> None:
@@ -219,7 +225,7 @@ class Worker:
         ours, theirs = socket.socketpair()
         with theirs, open(self._folder / "output.txt", "wb") as output:
             process = subprocess.Popen(
-                [sys.executable, "-P", child.__file__, str(theirs.fileno()), str(os.getpid()), str(path)],
+                [sys.executable, "-P", PROGRAM, str(theirs.fileno()), str(os.getpid()), str(path)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -254,13 +260,7 @@ class Worker:
 
     def reset(self) -> InterpreterState:
         """Restart the story."""
-        request = b"R%d" % (self.seed or 0)
-        opening = self._state_after(request)
-        if opening.halted:
-            # A story can damage the interpreter so that a restart does not help.
-            self.kill()
-            opening = self._state_after(request)
-        return opening
+        return self._state_after(b"R%d" % (self.seed or 0))
 
     def step(self, command: bytes) -> InterpreterState:
         """Play a command. The command must have passed `clean_command`."""

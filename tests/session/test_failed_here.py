@@ -2,7 +2,9 @@
 
 import pytest
 
+from game_interface.core import worker
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
+from tests.fixtures.halting import halting_program
 from tests.fixtures.kills import kill, killed
 from tests.fixtures.runs import AfterTurn, a_walkthrough, resume
 
@@ -43,6 +45,17 @@ def test_success_in_the_same_state_removes_a_failure(tmp_path):
         assert failed_here(run) == ("take me",)
         now = run.services.game.observe()
         run.game_state._record_outcome(now.location.num, "take me", now.circumstances, False)
+        assert failed_here(run) == ()
+
+
+@pytest.mark.slow
+def test_command_on_which_the_interpreter_halted_counts_as_failed_here(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker, "PROGRAM", halting_program(tmp_path, ["sing"]))
+    with a_walkthrough(tmp_path, "sing", "north") as run:
+        run.reset_episode()
+        assert run.process_turn().transition.fault
+        assert failed_here(run) == ("sing",)
+        run.process_turn()
         assert failed_here(run) == ()
 
 
