@@ -1,6 +1,7 @@
 """Find, check and identify story files."""
 
 import hashlib
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,17 @@ _LARGEST = 512 * 1024
 _LARGEST_FILE = 256 << 20
 """Maximum bytes to read. A Blorb file can contain pictures and sounds besides the story."""
 _HEADER_BYTES = 64
+_PACKED = (
+    (0, b"PK\x03\x04", "zip", "unzip"),
+    (0, b"\x1f\x8b", "gzip", "gunzip"),
+    (0, b"BZh", "bzip2", "bunzip2"),
+    (0, b"\xfd7zXZ\0", "xz", "unxz"),
+    (0, b"\x28\xb5\x2f\xfd", "zstd", "unzstd"),
+    (0, b"7z\xbc\xaf\x27\x1c", "7z", "7z x"),
+    (0, b"Rar!\x1a\x07", "rar", "unrar x"),
+    (257, b"ustar", "tar", "tar -xf"),
+)
+"""Offset and bytes that identify a packed file, its kind, and the command that unpacks it."""
 _HINT = (
     "Put a Z-machine story (.z3, .z5, .z8) into infrastructure/ or name one with --game."
     if IS_CHECKOUT
@@ -149,13 +161,18 @@ def _profile(path: Path, header: Header, sha256: str) -> Profile:
 def checked(raw: bytes, name: str) -> bytes:
     """Return the contents of a playable story, extracted from its Blorb file if necessary.
 
+    A wrong checksum is only logged, because many playable stories were patched without updating it.
+
     Raises:
         StoryError: If the story can't be played.
     """
     data = _story_in_blorb(raw, name) if raw[:4] == b"FORM" and raw[8:12] == b"IFRS" else raw
-    problem = _kind_problem(data) or _header_problem(data)
+    problem = _packing_problem(data, name) or _kind_problem(data) or _header_problem(data)
     if problem:
         raise StoryError(f"{name} can't be played: {problem} {_HINT}")
+    header = Header.of(data)
+    if header.length and header.checksum and sum(data[_HEADER_BYTES : header.length]) % 0x10000 != header.checksum:
+        log.warning("The checksum in the header of %s is wrong. If the story fails, get a new copy.", name)
     return data
 
 
@@ -169,6 +186,13 @@ def _story_in_blorb(raw: bytes, name: str) -> bytes:
     if b"GLUL" in raw[:4096]:
         raise StoryError(f"{name} can't be played: the Blorb file holds a Glulx story, not a Z-machine one. {_HINT}")
     raise StoryError(f"{name} can't be played: the Blorb file holds no Z-machine story. {_HINT}")
+
+
+def _packing_problem(data: bytes, name: str) -> str | None:
+    for offset, mark, kind, command in _PACKED:
+        if data[offset : offset + len(mark)] == mark:
+            return f"it is a {kind} file. Unpack it with `{command} {shlex.quote(name)}` and use the story inside."
+    return None
 
 
 def _kind_problem(data: bytes) -> str | None:
@@ -203,6 +227,4 @@ def _header_problem(data: bytes) -> str | None:
     for table, address in (("objects", header.objects), ("dictionary", header.dictionary), ("globals", header.globals)):
         if not _HEADER_BYTES <= address < len(data):
             return f"its header is damaged (the address of the {table}, {address:#x}, is outside the file)."
-    if header.length and header.checksum and sum(data[_HEADER_BYTES : header.length]) % 0x10000 != header.checksum:
-        return "it is damaged: its checksum differs from the one in its header. Get a new copy."
     return None

@@ -215,7 +215,8 @@ def test_games_lists_bundled_stories():
     assert "infrastructure/" in done.stdout
 
 
-def test_doctor_reports_working_and_missing_parts(tmp_path):
+def test_doctor_reports_working_and_missing_parts(tmp_path, bundled_story):
+    whole = bundled_story.read_bytes()
     done = command("doctor", "--workdir", str(tmp_path))
     assert done.returncode == 0
     for line in (r"settings\s+ok", r"story\s+ok\s+Slack Water starts", r"model\s+none", r"files\s+ok"):
@@ -224,6 +225,11 @@ def test_doctor_reports_working_and_missing_parts(tmp_path):
     assert "Unknown: location (there" in unplaced.stdout
     assert "no memories of places, no map" in unplaced.stdout
     assert "no memories of places" not in done.stdout
+    patched = tmp_path / "patched.z5"
+    patched.write_bytes(whole[:0x1C] + b"\x12\x34" + whole[0x1E:])
+    wrong = command("doctor", "--workdir", str(tmp_path), "--game", str(patched))
+    assert re.search(r"story\s+ok", wrong.stdout)
+    assert f"The checksum in the header of {patched} is wrong" in wrong.stderr
     broken = command("doctor", "--workdir", str(tmp_path), "--game", "nowhere.z5")
     assert broken.returncode == 2
     assert re.search(r"story\s+missing\s+No story file", broken.stdout)

@@ -5,6 +5,7 @@ After every test the game continues: this process is alive, and the next command
 
 import contextlib
 import os
+import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -136,6 +137,14 @@ def test_damaged_state_with_a_valid_checksum_does_not_crash(bundled_story, tmp_p
         game.reset()
     with JerichoInterface(bundled_story) as other:
         assert other.act("look").fault is None
+
+
+@pytest.mark.slow
+def test_noise_with_a_possible_header_is_an_error(tmp_path):
+    path = tmp_path / "noise.z3"
+    path.write_bytes(b"\x03" + random.Random(3).randbytes(200_000))
+    with JerichoInterface(path) as game, pytest.raises(InterpreterError, match="can't be started.*Get a new copy"):
+        game.reset()
 
 
 @pytest.mark.slow
