@@ -1,9 +1,10 @@
 """Thread locks that are safe with fork: before a fork, the forking thread acquires all of them.
 
 Otherwise, a child could inherit a lock whose owner doesn't exist in it, and half-changed data. The locks also keep a
-fork from happening during an SQLite call or an import.
+fork from happening during an SQLite call or an import. Some of them also keep Python from exiting during native code.
 """
 
+import atexit
 import os
 import threading
 from weakref import WeakSet
@@ -13,6 +14,7 @@ from weakref import WeakSet
 import filelock  # noqa: F401
 
 _guards: "WeakSet[threading.RLock]" = WeakSet()
+_native_guards: "WeakSet[threading.RLock]" = WeakSet()
 _making = threading.Lock()
 """Held while a guard is created and during a fork."""
 _held = threading.local()
@@ -24,6 +26,23 @@ def new_guard() -> "threading.RLock":
     with _making:
         _guards.add(guard)
     return guard
+
+
+def new_native_guard() -> "threading.RLock":
+    """Return a guard for short calls of native code, which Python acquires when it exits and doesn't release.
+
+    Up to version 3.13, Python ends a daemon thread that returns from native code while Python exits. If that code is
+    C++ or Rust, this aborts the process.
+    """
+    guard = new_guard()
+    _native_guards.add(guard)
+    return guard
+
+
+@atexit.register
+def _acquire_native_guards() -> None:
+    for guard in list(_native_guards):
+        guard.acquire()
 
 
 def _acquire_all() -> None:

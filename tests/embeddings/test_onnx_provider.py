@@ -49,6 +49,25 @@ def test_vectors_match_sentence_transformers(provider, reference):
     assert np.abs(provider.embed_batch(texts) - vectors).max() < 1e-5
 
 
+def test_process_that_exits_while_a_thread_embeds_keeps_its_exit_code(cache_dir):
+    program = f"""
+import sys, threading, time
+from pathlib import Path
+from zorkgpt.embeddings.onnx_provider import OnnxProvider
+provider, embedded = OnnxProvider(cache_dir=Path({str(cache_dir)!r})), threading.Event()
+def embed():
+    while True:
+        provider.embed_batch(["a text of a memory"] * 64)
+        embedded.set()
+threading.Thread(target=embed, daemon=True).start()
+embedded.wait()
+time.sleep(0.1)
+sys.exit(3)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (3, "")
+
+
 def test_vector_does_not_depend_on_other_texts(provider, reference):
     texts, _ = reference
     together = provider.embed_batch(texts)

@@ -10,7 +10,7 @@ from zorkgpt.embeddings.vectors import cut_by_tokens, embed_whole, unit
 from zorkgpt.embeddings.weights import Weights, default_cache_dir, find_weights
 from zorkgpt.errors import EmbeddingError
 from zorkgpt.extras import missing_extra
-from zorkgpt.guards import new_guard
+from zorkgpt.guards import new_guard, new_native_guard
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +34,7 @@ class OnnxProvider:
         self._cache_dir = cache_dir or default_cache_dir()
         self._hub_timeout_s = hub_timeout_s
         self._lock = new_guard()
+        self._native = new_native_guard()
         self._session: Any = None
         self._tokenizer: Any = None
         self._inputs: set[str] = set()
@@ -72,6 +73,10 @@ class OnnxProvider:
             raise EmbeddingError(f"{DEFAULT_MODEL} can't be loaded: {problem}. Delete {self._cache_dir}.") from problem
 
     def _open(self, weights: Weights) -> None:
+        with self._native:
+            self._open_natively(weights)
+
+    def _open_natively(self, weights: Weights) -> None:
         import onnxruntime
         from tokenizers import Tokenizer
 
@@ -91,10 +96,13 @@ class OnnxProvider:
         # A character has at most four tokens (a Korean syllable has three), so short texts need no counting.
         if len(text) * 4 <= _PIECE:
             return [text]
-        return cut_by_tokens(text, self._tokenizer.encode(text, add_special_tokens=False).offsets, _PIECE)
+        with self._native:
+            offsets = self._tokenizer.encode(text, add_special_tokens=False).offsets
+        return cut_by_tokens(text, offsets, _PIECE)
 
     def _embed_pieces(self, pieces: list[str]) -> Vectors:
-        tokens = [encoding.ids for encoding in self._tokenizer.encode_batch(pieces)]
+        with self._native:
+            tokens = [encoding.ids for encoding in self._tokenizer.encode_batch(pieces)]
         vectors = np.empty((len(tokens), _DIMENSION), dtype=np.float32)
         # Batch texts of similar length, to reduce padding.
         order = sorted(range(len(tokens)), key=lambda position: len(tokens[position]))
@@ -110,6 +118,7 @@ class OnnxProvider:
             ids[row, : len(text_ids)] = text_ids
             mask[row, : len(text_ids)] = 1
         inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        hidden = self._session.run(None, {name: inputs[name] for name in self._inputs})[0]
+        with self._native:
+            hidden = self._session.run(None, {name: inputs[name] for name in self._inputs})[0]
         # Mean pooling without padding. A sum is enough, because the result is normalized.
         return unit((hidden * mask[:, :, None].astype(np.float32)).sum(axis=1))

@@ -7,7 +7,7 @@ from zorkgpt.embeddings.vectors import cut_by_tokens, embed_whole, unit
 from zorkgpt.embeddings.weights import REVISION, local_folders
 from zorkgpt.errors import EmbeddingError
 from zorkgpt.extras import missing_extra
-from zorkgpt.guards import new_guard
+from zorkgpt.guards import new_guard, new_native_guard
 
 # A margin for special tokens, and for words cut in two.
 _MARGIN = 16
@@ -20,6 +20,7 @@ class SentenceTransformerProvider:
         self.model = model_name
         self._batch_size = batch_size
         self._lock = new_guard()
+        self._native = new_native_guard()
         self._encoder: Any = None
         self._dimension = 0
 
@@ -43,14 +44,18 @@ class SentenceTransformerProvider:
             if self._encoder is not None:
                 return
             try:
-                from sentence_transformers import SentenceTransformer
+                with self._native:
+                    from sentence_transformers import SentenceTransformer
             except ImportError as problem:
                 raise EmbeddingError(str(missing_extra("embeddings-torch", problem.name))) from problem
             try:
                 # Only the default model is pinned. Other models are the user's choice.
                 revision = REVISION if self.model == DEFAULT_MODEL else None
-                self._encoder = SentenceTransformer(self._source(), device="cpu", revision=revision)
-                self._dimension = int(self._encoder.encode(["dimension"]).shape[1])
+                # Without the guard, because a download may take minutes.
+                encoder = SentenceTransformer(self._source(), device="cpu", revision=revision)
+                with self._native:
+                    self._dimension = int(encoder.encode(["dimension"]).shape[1])
+                self._encoder = encoder
             except Exception as problem:  # the library raises errors of the hub, PyTorch and the file system
                 raise EmbeddingError(f"sentence-transformers can't load {self.model!r}: {problem}") from problem
 
@@ -65,7 +70,8 @@ class SentenceTransformerProvider:
             return [text]
         tokenizer = self._encoder.tokenizer
         if getattr(tokenizer, "is_fast", False):
-            tokens = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+            with self._native:
+                tokens = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
             spans = tokens["offset_mapping"]
         else:
             # Without offsets, assume a conservative two characters per token. English has about four.
@@ -74,4 +80,6 @@ class SentenceTransformerProvider:
 
     def _embed_pieces(self, pieces: list[str]) -> Vectors:
         # The library sorts texts by length.
-        return unit(self._encoder.encode(pieces, batch_size=self._batch_size, show_progress_bar=False))
+        with self._native:
+            vectors = self._encoder.encode(pieces, batch_size=self._batch_size, show_progress_bar=False)
+        return unit(vectors)

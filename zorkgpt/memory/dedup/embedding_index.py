@@ -147,10 +147,9 @@ class EmbeddingIndex:
             self._loader.start()
 
     def close(self) -> None:
-        """Stop loading, and wait for the part that is being loaded."""
+        """Stop loading, and wait a moment for the part that is being loaded, so that it can be saved."""
         if self._loader is not None and self._loader.is_alive():
             self._stop.set()
-            # Python may crash if it exits while native code is being loaded.
             self._loader.join(_PARTING_S)
 
     def save(self, texts: Callable[[], Iterable[str]]) -> None:
