@@ -50,9 +50,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--renew-golden", action="store_true", help="rewrite the expected files of recorded runs"
-    )
+    parser.addoption("--renew-golden", action="store_true", help="rewrite the expected files of recorded runs")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -66,6 +66,8 @@ class Prompts:
         self._reads_command: dict[ExecutionPoint, bool] = {}
         self._ways_back: dict[ExecutionPoint, tuple[str, ...]] = {}
         """Place of a question → the inputs that led back to commands. () if none did."""
+        self._failing: set[tuple[ExecutionPoint, str]] = set()
+        """Places and answers on which the interpreter failed, which are not tried again."""
 
     @property
     def is_known(self) -> bool:
@@ -145,12 +147,23 @@ class Prompts:
             if self._reads_command.get(now.place):
                 return inputs, now
             for answer in _possible_answers(now):
-                worker.load(now.state)
-                after = worker.step(as_typed(now, answer.encode()))
-                if not after.has_quit and (key := (after.place, after.memory)) not in seen:
+                after = self._after(worker, now, answer)
+                if after and not after.has_quit and (key := (after.place, after.memory)) not in seen:
                     seen.add(key)
                     pending.append(((*inputs, answer), after))
         return None
+
+    def _after(self, worker: Worker, now: InterpreterState, answer: str) -> InterpreterState | None:
+        """Return the state after an answer. None if the interpreter fails on it."""
+        if (now.place, answer) in self._failing:
+            return None
+        try:
+            worker.load(now.state)
+            return worker.step(as_typed(now, answer.encode()))
+        except WorkerFailure as failure:
+            log.warning("interpreter replaced", extra={"answer": answer, "failure": str(failure)})
+            self._failing.add((now.place, answer))
+            return None
 
 
 def _possible_answers(snapshot: InterpreterState) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import pytest
 
 from game_interface.core import worker
 from game_interface.core.jericho_interface import JerichoInterface
+from tests.fixtures import own_stories
 from tests.fixtures.halting import halting_program
 from tests.fixtures.stories import bare_story, build, of_another_build
 
@@ -69,6 +70,15 @@ def test_halt_on_a_probe_does_not_change_the_game(commands, expected, story, tmp
         steps = [_facts(game.act(command)) for command in COMMANDS]
     assert steps == expected
     assert "interpreter replaced" in caplog.text
+
+
+def test_answer_that_halts_is_tried_once(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(worker, "PROGRAM", halting_program(tmp_path, ["no"]))
+    story = of_another_build(own_stories.compiled("questions"), tmp_path / "story.z5", serial=f"{next(_serials):06}")
+    with JerichoInterface(story) as game:
+        asked = [game.act(command).after.question for command in ("look", "look", "look")]
+    assert [question.way_back for question in asked] == [("yes",)] * 3
+    assert [vars(record)["answer"] for record in caplog.records if "answer" in vars(record)] == ["no"]
 
 
 @pytest.mark.parametrize("version", [3, 5, 8])
