@@ -1,7 +1,6 @@
 """Create and connect the managers, the player and the critic of a run, with the services that `services.py` builds."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 from game_interface.core.jericho_interface import JerichoInterface
@@ -16,7 +15,7 @@ from managers.knowledge_manager import KnowledgeManager
 from managers.objective_manager import ObjectiveManager
 from managers.progress_manager import ProgressManager
 from managers.rejection_manager import RejectionManager
-from managers.replay_manager import ReplayManager, RouteSearch
+from managers.replay_manager import ReplayManager
 from managers.state_manager import StateManager
 from orchestration.players import PLAYERS
 from orchestration.services import RunOptions, Services, build_services, claim_workdir, prepare_workdir
@@ -29,7 +28,6 @@ from zorkgpt.context.history import ModelSummarizer
 from zorkgpt.context.view import PlayerView
 from zorkgpt.critic import Critic
 from zorkgpt.delegating_players import ReplayingPlayer
-from zorkgpt.errors import ConfigurationError
 from zorkgpt.explore.archive import ArchiveReader
 from zorkgpt.knowledge.synthesis import ModelKnowledgeSynthesizer
 from zorkgpt.llm.messages import LLM
@@ -37,8 +35,6 @@ from zorkgpt.objectives.finder import ModelObjectiveFinder
 from zorkgpt.objectives.search import ObjectiveSearch
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 from zorkgpt.offline.objectives import RuleObjectiveFinder
-from zorkgpt.offline.search import searched_route
-from zorkgpt.run_folder import SEARCH_FILE
 from zorkgpt.runlog.events import PlayerKind
 
 __all__ = ["RunOptions", "assemble", "claim_workdir", "prepare_workdir"]
@@ -67,9 +63,9 @@ def assemble(
         game = JerichoInterface(story=options.story or find_story(), seed=options.seed)
     services = build_services(config, options, llm, game)
     player = PLAYERS[options.choice.kind](services)
-    replays = _replays(services) if services.player_decides else None
+    replays = _replays(services)
     if replays is not None:
-        player = ReplayingPlayer(player, replays, PlayerKind.RULES if options.choice.uses_saves else None)
+        player = ReplayingPlayer(player, replays)
     knowledge = _knowledge(services)
     managers = _managers(services, knowledge, replays)
     episodes = EpisodeSynthesizer(
@@ -183,35 +179,14 @@ def _context(
     )
 
 
-def _replays(services: Services) -> ReplayManager:
+def _replays(services: Services) -> ReplayManager | None:
+    """Return the manager of the best line. None without memory, or if no model plays."""
+    if services.memory is None or services.options.choice.kind != PlayerKind.MODEL:
+        return None
     return ReplayManager(
         *services.for_manager("explore"),
         game=services.game,
         archive=ArchiveReader(services.trails, services.options.seed),
-        graph=services.map.graph,
-        # The rules player has its own plan for repeating scoring actions.
-        keeps_line=services.memory is not None and services.options.choice.kind != PlayerKind.RULES,
-        search=_search(services) if services.options.choice.uses_saves else None,
-    )
-
-
-def _search(services: Services) -> RouteSearch:
-    """Return the search over saved states, which plays in a separate game.
-
-    Raises:
-        ConfigurationError: If the game is not a Z-machine story.
-    """
-    game, config, options = services.game, services.config, services.options
-    if not isinstance(game, JerichoInterface):
-        raise ConfigurationError("The search player needs a Z-machine story. Choose another player with --player.")
-    return partial(
-        searched_route,
-        Path(config.zork_game_workdir) / SEARCH_FILE,
-        open_game=partial(JerichoInterface, story=game.story, seed=options.seed),
-        seed=options.seed,
-        steps=config.search_steps,
-        processes=config.search_processes,
-        max_turns=config.max_turns_per_episode,
         graph=services.map.graph,
     )
 

@@ -1,17 +1,14 @@
 """The players, and the choice of one for a run."""
 
 from collections.abc import Callable, Iterable, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from session.game_configuration import GameConfiguration, model_settings
 from zorkgpt.agent import Agent
 from zorkgpt.delegating_players import StandIn
 from zorkgpt.errors import ConfigurationError
-from zorkgpt.explore.trail import Trail
 from zorkgpt.llm.client import ModelStatus
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
@@ -23,10 +20,8 @@ from zorkgpt.offline.explorer import Experiences, OfflineExplorer
 from zorkgpt.offline.offers import OFFERS, Offer
 from zorkgpt.offline.outcomes import remembered_outcome
 from zorkgpt.offline.scoring_plan import ScoringStep
-from zorkgpt.offline.search_archive import load_archive
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import Player
-from zorkgpt.run_folder import SEARCH_FILE
 from zorkgpt.runlog.events import PlayerKind
 
 if TYPE_CHECKING:
@@ -47,11 +42,6 @@ class PlayerChoice:
     """The models of all roles. None for rules."""
     servers: tuple[ModelStatus, ...] = ()
     """The servers of the models, as checked at the start."""
-
-    @property
-    def uses_saves(self) -> bool:
-        """Whether it tries commands from saved states."""
-        return self.kind == PlayerKind.SEARCH
 
     @property
     def agent_model(self) -> str | None:
@@ -80,10 +70,7 @@ def choose_player(asked: str, config: GameConfiguration) -> PlayerChoice:
         return PlayerChoice(PlayerKind.RULES, key, None)
     if asked in _WITH_MODEL and models is None:
         raise ConfigurationError(f"No model is configured. {_HOW_TO_NAME_ONE}")
-    why = f"--player {asked}"
-    if asked == PlayerKind.SEARCH:
-        why += ": it tries commands from saved states"
-    return PlayerChoice(asked, why, models if asked not in (PlayerKind.RULES, PlayerKind.SEARCH) else None)
+    return PlayerChoice(asked, f"--player {asked}", models if asked != PlayerKind.RULES else None)
 
 
 def _model_player(services: "Services", *, plain: bool = False) -> Player:
@@ -125,12 +112,8 @@ def _experience(services: "Services") -> Experiences:
             if saved.trail.episode not in episodes:
                 episodes.add(saved.trail.episode)
                 gathered.add(saved.trail)
-        searched = _searched_trails(services)
-        trails = deepcopy(gathered) if searched else gathered
-        for trail in searched:
-            trails.add(trail, is_whole=False)
         memories = (located.memory for located in memory.all_memories())
-        return replace(trails.experience(is_vetoed), deadline=_deadline(memories))
+        return replace(gathered.experience(is_vetoed), deadline=_deadline(memories))
 
     return experience
 
@@ -141,14 +124,6 @@ def _deadline(memories: Iterable[Memory]) -> int | None:
     losses = (loss_in(memory.outcome) for memory in valid)
     deadlines = (loss[1] for loss in losses if loss and loss[0] is LossKind.DEATH and loss[1])
     return min(deadlines, default=None)
-
-
-def _searched_trails(services: "Services") -> list[Trail]:
-    """Return the trails of the searches of this run."""
-    if not services.options.choice.uses_saves:
-        return []
-    path = Path(services.config.zork_game_workdir) / SEARCH_FILE
-    return load_archive(path, services.game.story.sha256, services.options.seed).trails
 
 
 def _walkthrough_player(services: "Services") -> Player:
@@ -167,7 +142,6 @@ PLAYERS: dict[str, Callable[["Services"], Player]] = {
     PlayerKind.MODEL: _model_player,
     PlayerKind.PLAIN: partial(_model_player, plain=True),
     PlayerKind.RULES: rules_player,
-    PlayerKind.SEARCH: rules_player,
     PlayerKind.WALKTHROUGH: _walkthrough_player,
     PlayerKind.HUMAN: _person,
 }

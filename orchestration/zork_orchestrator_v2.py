@@ -95,7 +95,6 @@ class ZorkOrchestratorV2:
             opening=text,
             background=self.services.background.enabled,
             late_answers=late_answers,
-            uses_saves=options.choice.uses_saves,
         )
         self.managers.checkpoints.begin(opening)
         for watcher in self._watchers:

@@ -138,7 +138,7 @@ class TurnRecord:
     reasoning: str
     player: str
     """Who chose the action: the run's player ("model", "rules", "walkthrough", "human"), "rules" if the model gave no
-    usable answer, "search" for commands of a search, "best line" for those that `FOLLOW` plays, or "given"."""
+    usable answer, "best line" for commands that `FOLLOW` plays, or "given"."""
     memory_shown: str
     """The memories of the location in the player's context."""
     memory_events: tuple[MemoryEvent, ...] = ()

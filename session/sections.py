@@ -220,10 +220,6 @@ class GameplaySection(SettingsSection):
     """Pause after each turn."""
     zork_game_workdir: str = Field(default=str(_MEMORY.runs.parent), min_length=1)
     """Working directory with a folder per story. In Python: the folder of the story."""
-    search_steps: int = Field(default=2000, ge=1)
-    """Commands that `--player search` tries from saved states before an episode."""
-    search_processes: int = Field(default=1, ge=1, le=64)
-    """Processes with which `--player search` explores. Results differ between numbers of processes."""
     room_description_age_window: int = Field(default=10, ge=0)
     """Turns during which the last room description is shown again."""
     loop_window_turns: int = Field(default=20, ge=0)

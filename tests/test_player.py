@@ -30,7 +30,7 @@ class Counting(Waiting):
 class NoReplays:
     """A source of replays without earlier episodes."""
 
-    journey = followed = None
+    followed = None
 
     def follow(self, now: Observation, most: int) -> None:
         return None

@@ -76,19 +76,12 @@ class StandIn(Player):
         self._rules.resume(notes)
 
 
-SEARCHED = "search"
-"""The label of turns that play commands found by a search over saved states."""
 FOLLOWED = "best line"
 """The label of turns that play the best line on the player's request."""
 
 
 class Replays(Protocol):
-    """The commands of earlier episodes that can be played in this one."""
-
-    @property
-    def journey(self) -> Journey | None:
-        """The commands that a search found for the start of the running episode; None without a search."""
-        ...
+    """The best line."""
 
     @property
     def followed(self) -> Journey | None:
@@ -101,48 +94,37 @@ class Replays(Protocol):
 
 
 class ReplayingPlayer(Player):
-    """Plays the commands of a search or of the best line. If none are left, the inner player plays.
+    """Plays the commands of the best line if the inner player answers `FOLLOW`."""
 
-    Args:
-        replays: Provides the commands, and the best line if the inner player answers `FOLLOW`.
-        label: The label of the inner player's turns. Defaults to none, for the run's own player.
-    """
-
-    def __init__(self, inner: Player, replays: Replays, label: str | None = None) -> None:
-        self._label = label
+    def __init__(self, inner: Player, replays: Replays) -> None:
         self._inner = inner
         self._replays = replays
         self._reported: Journey | None = None
         """The part of the best line whose end was reported to the inner player."""
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
-        """Return the next command of a replay, or the inner player's action if there is none."""
-        searched, followed = self._replays.journey, self._replays.followed
-        if searched is not None and searched.next is not None:
-            return self._replayed(context, searched.next, _searched_reason(searched), SEARCHED)
+        """Return the next command of the best line, or the inner player's action if it is not followed."""
+        followed = self._replays.followed
         if followed is not None and followed.next is not None:
-            return self._replayed(context, followed.next, _followed_reason(followed), FOLLOWED)
-        decision = self._inner.get_action_with_reasoning(self._with_notices(context, searched, followed))
+            return self._replayed(context, followed.next, _followed_reason(followed))
+        decision = self._inner.get_action_with_reasoning(self._with_notice(context, followed))
         most = follow_request(decision.action)
         part = None if most is None else self._replays.follow(context.observation, most)
         if part is None or part.next is None:
-            return replace(decision, by=decision.by or self._label)
-        return self._replayed(context, part.next, decision.reasoning, FOLLOWED)
+            return decision
+        return self._replayed(context, part.next, decision.reasoning)
 
-    def _replayed(self, context: PlayerContext, action: str, reason: str, label: str) -> AgentDecision:
+    def _replayed(self, context: PlayerContext, action: str, reason: str) -> AgentDecision:
         self._inner.look_on(context, action)
-        return AgentDecision(action, reason, by=label)
+        return AgentDecision(action, reason, by=FOLLOWED)
 
-    def _with_notices(
-        self, context: PlayerContext, searched: Journey | None, followed: Journey | None
-    ) -> PlayerContext:
-        """Return the context with notices about finished replays."""
-        notices = [_searched_notice(searched)] if searched else []
-        if followed is not None and followed is not self._reported:
-            notices.append(_followed_notice(followed))
-            if context.refused is None:
-                self._reported = followed
-        return replace(context, notices=(*context.notices, *notices)) if notices else context
+    def _with_notice(self, context: PlayerContext, followed: Journey | None) -> PlayerContext:
+        """Return the context with a notice about the part that was followed, unless it was reported."""
+        if followed is None or followed is self._reported:
+            return context
+        if context.refused is None:
+            self._reported = followed
+        return replace(context, notices=(*context.notices, _followed_notice(followed)))
 
     def look_on(self, context: PlayerContext, action: str) -> None:
         """Pass an action on to the inner player."""
@@ -159,15 +141,6 @@ class ReplayingPlayer(Player):
     def resume(self, notes: Sequence[dict[str, Any]]) -> None:
         """Restore the inner player's notes."""
         self._inner.resume(notes)
-
-
-def _searched_reason(searched: Journey) -> str:
-    return f"Playing the commands of the search (command {searched.done + 1} of {len(searched.route.steps)})."
-
-
-def _searched_notice(searched: Journey) -> str:
-    reason = f", but {searched.difference}" if searched.difference else ""
-    return f"The first {searched.done} turns of this episode were found by search{reason}. You have played since then."
 
 
 def _followed_reason(followed: Journey) -> str:

@@ -17,11 +17,9 @@ TRAIL_FILE = "trail.json"
 MAP_FILE = "map_state.json"
 BEST_LINE_FILE = "best_line.json"
 """The commands that led to the highest score so far, verified by replay."""
-SEARCH_FILE = "search.json"
-"""The progress of `--player search`."""
 STATE_FILE = "current_state.json"
 """The default names of the map and of the running episode's state."""
-FIXED_NAMES = (RUNS, MODEL_CALLS, CHECKPOINT, TURN_JOURNAL, UNDO, MARKER, TRAIL_FILE, BEST_LINE_FILE, SEARCH_FILE)
+FIXED_NAMES = (RUNS, MODEL_CALLS, CHECKPOINT, TURN_JOURNAL, UNDO, MARKER, TRAIL_FILE, BEST_LINE_FILE)
 """The names that can't be changed by settings."""
 
 

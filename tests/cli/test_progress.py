@@ -9,7 +9,7 @@ from rich.console import Console
 from orchestration.players import PlayerChoice
 from session.history import TurnRecord, UsageTotals
 from tests.fixtures.clock import Clock
-from tests.fixtures.runs import SEARCH, a_run, a_walkthrough
+from tests.fixtures.runs import a_run, a_walkthrough
 from zorkgpt.cli.display import BarDisplay, LineDisplay, ScreenDisplay, display_for, shortened
 from zorkgpt.cli.progress import RunProgress, duration
 from zorkgpt.cli.status import Status, StatusLine
@@ -166,18 +166,6 @@ def test_progress_bar_is_erased_at_the_end(tmp_path):
     drawn = console.file.getvalue()
     assert "turn 5/5" in drawn
     assert drawn.endswith("\x1b[1A\x1b[2K")
-
-
-def test_turns_found_by_search_are_labeled(tmp_path):
-    lines = Console(width=100, file=io.StringIO())
-    pace = RunProgress(1, 30)
-    screen = Screen(pace, "model")
-    watchers = (pace, LineDisplay(lines, "A story", "model"))
-    with a_run(tmp_path, choice=SEARCH, turns=30, watchers=watchers, settings={"search_steps": 100}) as run:
-        run.reset_episode()
-        screen.display.turn_played(run.process_turn())
-    assert "(found by search over saved states)" in lines.file.getvalue()
-    assert "(found by search over saved states)" in screen.text()
 
 
 def test_time_left_never_exceeds_the_turn_limit(tmp_path):

@@ -125,7 +125,7 @@ def test_run_of_another_process_is_an_error_with_advice(tmp_path):
 
 def test_another_player_cannot_continue_a_run(tmp_path):
     a_run(tmp_path, "learning-1x4").play()
-    other = a_run(tmp_path, "learning-1x4", choice=PlayerChoice("search", "a test", None))
+    other = a_run(tmp_path, "learning-1x4", choice=PlayerChoice("walkthrough", "a test", None))
     with pytest.raises(ConfigurationError, match="was started with another value of player: .* --out"):
         other.play()
 
@@ -177,5 +177,4 @@ def test_run_file_describes_the_run(tmp_path):
         "walkthrough": False,
         "object_tree": True,
         "counterfactuals": True,
-        "saved_states": False,
     }

@@ -213,12 +213,11 @@ def test_controls_have_names_and_are_reached_by_keyboard(address, open_page):
 
 
 def test_turns_chosen_by_others_are_labeled(tmp_path, open_page):
-    choosers = ["model", "rules", "search", "given"]
+    choosers = ["model", "rules", "given"]
     write_log(tmp_path, started(player="model"), *(turn(at, player=player) for at, player in enumerate(choosers, 1)))
     with served(tmp_path) as url:
         page = open_page(url)
-        turns = [page.locator(f"article.turn[data-at='{at}']") for at in range(1, 5)]
+        turns = [page.locator(f"article.turn[data-at='{at}']") for at in range(1, 4)]
         expect(turns[1]).to_contain_text("chosen by the rules")
-        expect(turns[2]).to_contain_text("found by search")
-        expect(turns[3]).to_contain_text("chosen by given")
+        expect(turns[2]).to_contain_text("chosen by given")
         expect(turns[0].locator(".badge")).to_have_count(0)

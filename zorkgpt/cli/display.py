@@ -21,7 +21,7 @@ from orchestration.players import PlayerChoice
 from session.history import Rejection, TurnRecord
 from zorkgpt.cli.progress import RunProgress
 from zorkgpt.cli.status import Status, StatusLine
-from zorkgpt.delegating_players import FOLLOWED, SEARCHED
+from zorkgpt.delegating_players import FOLLOWED
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeEnding, EpisodeResumed, EpisodeStarted, PlayerKind
 from zorkgpt.text import number_of, printable, visible
@@ -40,7 +40,6 @@ RESPONSE_LIMIT = 600
 """Characters of the game's response that a display shows."""
 _LEFT_OUT = " […] "
 _CHOOSERS = {
-    SEARCHED: "found by search over saved states",
     FOLLOWED: "following the best line",
     PlayerKind.RULES: "chosen by the rules",
 }
@@ -85,7 +84,6 @@ def display_for(
     console = line.console
     model = choice.agent_model
     heading = f"{title} — player: {f'{choice.kind} {model}' if model else choice.kind}"
-    heading += " (uses saved states)" if choice.uses_saves else ""
     if console.is_terminal and console.width >= _MIN_WIDTH and console.height >= _MIN_HEIGHT:
         return ScreenDisplay(line, heading, progress, choice.kind, linger_s=linger_s)
     return LineDisplay(console, heading, choice.kind)

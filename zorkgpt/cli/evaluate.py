@@ -103,10 +103,7 @@ def _executor(options: EvalOptions) -> Executor:
 
 def _planned(options: EvalOptions) -> list[EvaluationRun]:
     protocol = protocol_named(options.protocol)
-    config = GameConfiguration.load(
-        arguments={"agent_model": options.model, "client_base_url": options.base_url}
-        | {"search_steps": options.search_steps}
-    )
+    config = GameConfiguration.load(arguments={"agent_model": options.model, "client_base_url": options.base_url})
     if config.memory_address:
         raise ConfigurationError("An evaluation starts with empty memory files. Unset memory_address.")
     stories = list({story.sha256: story for story in map(find_story, options.games or (None,))}.values())

@@ -80,8 +80,8 @@ class PlayOptions:
         typer.Option(
             "--player",
             callback=_player_kind,
-            help="auto, model, plain (a model that sees only the transcript), rules (no model), search (rules that use "
-            "saved states), walkthrough or human. [default: auto]",
+            help="auto, model, plain (a model that sees only the transcript), rules (no model), walkthrough or human. "
+            "[default: auto]",
         ),
     ] = None
     model: _ModelOption = None
@@ -90,10 +90,6 @@ class PlayOptions:
     ] = None
     walkthrough: _WalkthroughOption = None
     workdir: WorkdirOption = None
-    search_steps: Annotated[
-        int | None,
-        typer.Option("--search-steps", help="Commands that --player search tries before an episode. [default: 2000]"),
-    ] = None
     no_memory: Annotated[bool, typer.Option("--no-memory", help="Disable memory and knowledge.")] = False
     max_cost: Annotated[
         float | None, typer.Option("--max-cost", help="Maximum cost of all model calls in this run.")
@@ -152,14 +148,11 @@ class EvalOptions:
     ] = None
     player: Annotated[
         str | None,
-        typer.Option("--player", callback=_player_kind, help="auto, model, plain, rules, search or walkthrough."),
+        typer.Option("--player", callback=_player_kind, help="auto, model, plain, rules or walkthrough."),
     ] = None
     model: _ModelOption = None
     base_url: Annotated[str | None, typer.Option("--base-url", help="OpenAI-compatible server.")] = None
     walkthrough: _WalkthroughOption = None
-    search_steps: Annotated[
-        int | None, typer.Option("--search-steps", help="Commands that --player search tries before an episode.")
-    ] = None
     jobs: Annotated[
         int | None,
         typer.Option(

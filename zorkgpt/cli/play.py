@@ -58,7 +58,7 @@ from zorkgpt.text import printable
 log = get_logger(__name__)
 
 _DEFAULT_EPISODES = 2
-_EPISODES_BY_PLAYER: dict[str, int] = {PlayerKind.RULES: 10, PlayerKind.SEARCH: 5, PlayerKind.HUMAN: 1}
+_EPISODES_BY_PLAYER: dict[str, int] = {PlayerKind.RULES: 10, PlayerKind.HUMAN: 1}
 _RULES_MAX_TURNS = 250
 """Default turns per episode for the rules. In longer episodes they run out of promising actions."""
 _MAX_DIGITS = 18
@@ -272,7 +272,6 @@ def _configuration(options: PlayOptions) -> GameConfiguration:
             "keep_episodes": options.keep,
             "zork_game_workdir": str(options.workdir) if options.workdir else None,
             "agent_model": options.model,
-            "search_steps": options.search_steps,
             "client_base_url": options.base_url,
             "turn_delay_seconds": options.delay,
             "max_cost": options.max_cost,

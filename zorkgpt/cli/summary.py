@@ -58,7 +58,6 @@ def summary_of(
         "player": choice.kind,
         "why": choice.why,
         "language_model": choice.agent_model,
-        "uses_saves": choice.uses_saves,
         "memory": remembered and config.simple_memory.enabled,
         "episodes": [_episode(end, played.get(end.episode)) for end in ended],
         "memories_that_helped": [asdict(memory) for memory in learning.memories],

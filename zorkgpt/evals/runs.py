@@ -148,7 +148,6 @@ class EvaluationRun:
                 "walkthrough": self.walkthrough is not None,
                 "object_tree": True,
                 "counterfactuals": True,
-                "saved_states": self.choice.uses_saves,
             },
             "settings": self._changed_settings(),
             "versions": _versions(),

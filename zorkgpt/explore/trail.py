@@ -51,8 +51,6 @@ class Trail:
     """Commands that the parser rejected."""
     winning: TrailStep | None = None
     """The step that won the game; None if it was not won."""
-    score: int = 0
-    """The score at the start."""
 
 
 def observed_state(now: Observation) -> ObservedState:
@@ -60,12 +58,11 @@ def observed_state(now: Observation) -> ObservedState:
     return ObservedState(now.location_id, tuple(sorted(item.name for item in now.inventory or ())), now.score)
 
 
-def trail_of(events: Iterable[Event], episode: int, seed: int, start: int | None, score: int = 0) -> Trail:
+def trail_of(events: Iterable[Event], episode: int, seed: int, start: int | None) -> Trail:
     """Return the trail of the turns among these events, without commands that did not reach the game.
 
     Args:
         start: Number of the first room.
-        score: The score at the start.
     """
     events = list(events)
     left = next((event.places for event in events if isinstance(event, LeftToTry)), {})
@@ -89,4 +86,4 @@ def trail_of(events: Iterable[Event], episode: int, seed: int, start: int | None
             winning = last if step.victory else None
             break
     untried = {int(place): action for place, action in left.items()}
-    return Trail(episode, seed, start, tuple(steps), deadly, untried, tuple(refused), winning, score)
+    return Trail(episode, seed, start, tuple(steps), deadly, untried, tuple(refused), winning)

@@ -1,15 +1,13 @@
 """The experience of earlier episodes: scoring steps, tried actions by place, and untried ones."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from game_interface.models import Language
 from session.outcome import is_passive
 from zorkgpt.explore.trail import Trail
-from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.models import Category, Memory, Persistence
 from zorkgpt.offline.candidates import Candidate, Tier
 from zorkgpt.offline.command_record import CommandRecord
 from zorkgpt.offline.grammar_tries import analyzed
@@ -32,7 +30,7 @@ class Experience:
     left: Mapping[int, Candidate | None] = field(default_factory=dict)
     """Place → the most promising untried action there; None if there is none."""
     episodes: int = 0
-    """The number of these episodes, and of the trails of searches."""
+    """The number of these episodes."""
     record: CommandRecord = field(default_factory=CommandRecord)
     """The results of their commands."""
     deadline: int | None = None
@@ -71,17 +69,11 @@ class GatheredTrails:
         self._best: Trail | None = None
         self._left: Mapping[int, list[str]] = {}
         self._record = CommandRecord()
-        self._effects: dict[int, dict[str, Memory]] = {}
-        """Place → action that had an effect there → its memory."""
 
-    def add(self, trail: Trail, *, is_whole: bool = True) -> None:
-        """Add the trail of the next episode.
-
-        Args:
-            is_whole: False if it starts from a saved state, so that it can't become a plan.
-        """
+    def add(self, trail: Trail) -> None:
+        """Add the trail of the next episode."""
         self._count += 1
-        place, score, held = trail.start, trail.score, 0
+        place, score = trail.start, 0
         done: set[Pair] = set()
         for step in trail.steps:
             now, action = step.standing, normalized_action(step.action)
@@ -89,27 +81,16 @@ class GatheredTrails:
             if place is not None:
                 pair = place, exit_name(action)
                 done.add(pair)
-                gain = (now.score or 0) - score
-                if gain > 0:
+                if (now.score or 0) > score:
                     self._scored.add(pair)
-                effects = self._effects.setdefault(place, {})
-                if gain > 0 or (worked and action not in effects):
-                    outcome = "changed" if now.place == place else f"to {now.place}"
-                    takes = len(now.inventory) > held
-                    effects[action] = memory_of(Category.SUCCESS, action, outcome, gain, takes=takes)
             # Passive actions never change anything.
             if canonical_direction(action) is None and not is_passive(action):
                 self._record.count(analyzed(action, self._language), worked=worked, is_success=step.changed_objects)
-            place, score, held = now.place, now.score or 0, len(now.inventory)
+            place, score = now.place, now.score or 0
         self._times.update(done)
         self._record.refused.update(map(normalized_action, trail.refused))
-        if is_whole:
-            self._best = best_trail([trail] if self._best is None else [self._best, trail])
-            self._left = trail.left or self._left
-
-    def effects_at(self, place: int) -> Iterable[Memory]:
-        """Return memories of the actions that had an effect at a place."""
-        return self._effects.get(place, {}).values()
+        self._best = best_trail([trail] if self._best is None else [self._best, trail])
+        self._left = trail.left or self._left
 
     def experience(self, is_vetoed: Callable[[ScoringStep], bool] = lambda step: False) -> Experience:
         """Return the experience so far, without vetoed scoring steps."""
@@ -127,11 +108,3 @@ def _candidate(fields: Sequence[str]) -> Candidate | None:
     """Return the action and its kind as a candidate; None if nothing is left, or the kind is unknown."""
     action, kind = fields or ("", "")
     return Candidate(Tier[kind], action) if kind in Tier.__members__ else None
-
-
-def memory_of(category: Category, action: str, outcome: str, gain: int = 0, *, takes: bool = False) -> Memory:
-    """Return a memory of an action that was observed without a memory manager."""
-    claims = (Claim(Relation.CARRIED),) if takes else ()
-    return Memory(
-        category, action, 0, "0", gain, "", Persistence.PERMANENT, action=action, outcome=outcome, claims=claims
-    )

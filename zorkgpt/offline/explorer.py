@@ -70,7 +70,6 @@ class OfflineExplorer:
         self._nouns: Nouns | None = None
         self._saved: Sequence[dict[str, Any]] = ()
         """The notes of a resumed episode."""
-        self._is_branch = False
         self._begun: Episode | None = None
         self._is_plan_saved = False
 
@@ -117,11 +116,7 @@ class OfflineExplorer:
 
     def resume(self, notes: Sequence[dict[str, Any]]) -> None:
         """Resume an episode with its saved notes."""
-        self._begun, self._saved, self._is_branch = None, notes, False
-
-    def branch(self, notes: dict[str, Any]) -> None:
-        """Resume an episode with its saved notes, and with later experience."""
-        self._begun, self._saved, self._is_branch = None, [notes], True
+        self._begun, self._saved = None, notes
 
     @property
     def _episode(self) -> Episode:
@@ -153,8 +148,6 @@ class OfflineExplorer:
         for room, fields in saved["places"].items():
             place = episode.places[int(room)] = _from_json(PlaceNotes, fields)
             place.barren_places = episode.experience.barren_places
-            if self._is_branch:
-                episode.recall_attempts(int(room), place)
             episode.done_everywhere |= place.everywhere
 
     # Observing

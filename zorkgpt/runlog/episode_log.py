@@ -54,7 +54,6 @@ class EpisodeLog:
         opening: str,
         background: bool,
         late_answers: dict[str, tuple[str, ...]],
-        uses_saves: bool = False,
     ) -> EpisodeStarted:
         """Start the log of an episode and return its first event.
 
@@ -74,7 +73,6 @@ class EpisodeLog:
             location=state.current_room_name_for_map,
             background=background,
             late_answers=late_answers,
-            uses_saves=uses_saves,
         )
         with self._raising_workdir_error():
             self._writer = RunLogWriter(self._directory / self._file_name)

@@ -45,8 +45,6 @@ class PlayerKind(StrEnum):
     """A baseline: a model that sees only the transcript of the episode."""
     RULES = "rules"
     """No language model."""
-    SEARCH = "search"
-    """The rules player, after commands that a search over saved states found."""
     WALKTHROUGH = "walkthrough"
     HUMAN = "human"
 
@@ -72,8 +70,6 @@ class EpisodeStarted:
     """Whether questions were asked in the background while turns were played."""
     late_answers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Earlier episode → its background questions whose answers were applied before this episode."""
-    uses_saves: bool = False
-    """Whether the player tries commands from saved states."""
 
 
 @dataclass(frozen=True, slots=True)

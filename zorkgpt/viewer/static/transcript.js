@@ -145,7 +145,6 @@ export function badges(row) {
 function chooser(row) {
   const usual = run.episodes.get(view.episode)?.player;
   if (!row.player || !usual || row.player === usual) return [];
-  if (row.player === "search") return [el("span", { class: "badge quiet" }, "found by search")];
   if (row.player === "rules") return [el("span", { class: "badge warn" }, "chosen by the rules")];
   return [el("span", { class: "badge quiet" }, `chosen by ${shorten(row.player, 30)}`)];
 }
