@@ -7,6 +7,7 @@ from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.game import Game
 from game_interface.story import find_story
 from managers.base import BaseManager
+from managers.best_line_manager import BestLineManager
 from managers.checkpoint_manager import CheckpointManager
 from managers.context_manager import ContextManager
 from managers.episode_synthesizer import EpisodeSynthesizer
@@ -15,7 +16,6 @@ from managers.knowledge_manager import KnowledgeManager
 from managers.objective_manager import ObjectiveManager
 from managers.progress_manager import ProgressManager
 from managers.rejection_manager import RejectionManager
-from managers.replay_manager import ReplayManager
 from managers.state_manager import StateManager
 from orchestration.players import PLAYERS
 from orchestration.services import RunOptions, Services, build_services, claim_workdir, prepare_workdir
@@ -27,8 +27,7 @@ from zorkgpt import telemetry
 from zorkgpt.context.history import ModelSummarizer
 from zorkgpt.context.view import PlayerView
 from zorkgpt.critic import Critic
-from zorkgpt.delegating_players import ReplayingPlayer
-from zorkgpt.explore.archive import ArchiveReader
+from zorkgpt.delegating_players import FollowingPlayer
 from zorkgpt.knowledge.synthesis import ModelKnowledgeSynthesizer
 from zorkgpt.llm.messages import LLM
 from zorkgpt.objectives.finder import ModelObjectiveFinder
@@ -63,11 +62,11 @@ def assemble(
         game = JerichoInterface(story=options.story or find_story(), seed=options.seed)
     services = build_services(config, options, llm, game)
     player = PLAYERS[options.choice.kind](services)
-    replays = _replays(services)
-    if replays is not None:
-        player = ReplayingPlayer(player, replays)
+    best_line = _best_line(services)
+    if best_line is not None:
+        player = FollowingPlayer(player, best_line)
     knowledge = _knowledge(services)
-    managers = _managers(services, knowledge, replays)
+    managers = _managers(services, knowledge, best_line)
     episodes = EpisodeSynthesizer(
         *services.for_manager("episodes"),
         managers=managers.in_order,
@@ -77,14 +76,14 @@ def assemble(
     return ZorkOrchestratorV2(services, managers, episodes, player, _critic(services), watchers)
 
 
-def _managers(services: Services, knowledge: KnowledgeManager | None, replays: ReplayManager | None) -> Managers:
+def _managers(services: Services, knowledge: KnowledgeManager | None, best_line: BestLineManager | None) -> Managers:
     objectives = _objectives(services, knowledge)
     extraction = ExtractionManager(
         *services.for_manager("extraction"),
         take_named_exits=services.synthesizer.take_named_exits if services.synthesizer else tuple,
     )
     progress = ProgressManager(*services.for_manager("progress"))
-    context = _context(services, knowledge, objectives, replays)
+    context = _context(services, knowledge, objectives, best_line)
     export = StateManager(*services.for_manager("state"))
     rejections = RejectionManager(*services.for_manager("rejections"))
     possible: dict[str, Snapshot | None] = {
@@ -94,7 +93,7 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, replays: R
         "rejections": rejections,
         "model_calls": services.models,
         "knowledge": knowledge,
-        "returns": replays,
+        "best_line": best_line,
         "background": services.background,
     }
     snapshots = {name: part for name, part in possible.items() if part is not None}
@@ -109,7 +108,7 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, replays: R
         context,
         export,
     )
-    optional = (manager for manager in (services.models, knowledge, replays) if manager is not None)
+    optional = (manager for manager in (services.models, knowledge, best_line) if manager is not None)
     return Managers(
         extraction=extraction,
         progress=progress,
@@ -159,7 +158,7 @@ def _context(
     services: Services,
     knowledge: KnowledgeManager | None,
     objectives: ObjectiveManager,
-    replays: ReplayManager | None,
+    best_line: BestLineManager | None,
 ) -> ContextManager:
     return ContextManager(
         *services.for_manager("context"),
@@ -170,7 +169,7 @@ def _context(
             game=services.game,
             goals=objectives,
             knowledge=knowledge.lines if knowledge else lambda now: (),
-            best_line=replays.ahead if replays else lambda now: None,
+            best_line=best_line.ahead if best_line else lambda now: None,
         ),
         summarizer=ModelSummarizer(services.background_llm)
         if services.background_llm and services.options.choice.kind == PlayerKind.MODEL
@@ -179,14 +178,15 @@ def _context(
     )
 
 
-def _replays(services: Services) -> ReplayManager | None:
+def _best_line(services: Services) -> BestLineManager | None:
     """Return the manager of the best line. None without memory, or if no model plays."""
     if services.memory is None or services.options.choice.kind != PlayerKind.MODEL:
         return None
-    return ReplayManager(
-        *services.for_manager("explore"),
+    return BestLineManager(
+        *services.for_manager("best_line"),
         game=services.game,
-        archive=ArchiveReader(services.trails, services.options.seed),
+        trails=services.trails,
+        seed=services.options.seed,
         graph=services.map.graph,
     )
 

@@ -18,7 +18,7 @@ from session.game_state import GameState
 from zorkgpt.context.tools import AgentTools
 from zorkgpt.embeddings.provider import EmbeddingProvider
 from zorkgpt.errors import WorkdirError
-from zorkgpt.explore.archive import TrailReader
+from zorkgpt.explore.trail_file import TrailReader
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.llm.background_work import BackgroundLLM
 from zorkgpt.llm.messages import LLM

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from game_interface.models import Observation
-from zorkgpt.delegating_players import ReplayingPlayer
+from zorkgpt.delegating_players import FollowingPlayer
 from zorkgpt.player import AgentDecision, Player, PlayerContext
 
 CONTEXT = PlayerContext(Observation(None, None, None, None, 0, 0), "A hall.")
@@ -27,8 +27,8 @@ class Counting(Waiting):
         self.resumed = list(notes)
 
 
-class NoReplays:
-    """A source of replays without earlier episodes."""
+class NoLine:
+    """A run without a best line."""
 
     followed = None
 
@@ -44,9 +44,9 @@ def test_player_without_notes_needs_one_method():
     assert player.get_action_with_reasoning(CONTEXT).action == "wait"
 
 
-def test_replaying_player_keeps_the_notes_of_the_inner_one():
+def test_following_player_keeps_the_notes_of_the_inner_one():
     inner = Counting()
-    player = ReplayingPlayer(inner, NoReplays())
+    player = FollowingPlayer(inner, NoLine())
     player.resume([{"resumed": 0}, {"resumed": 0}])
     assert inner.resumed == [{"resumed": 0}, {"resumed": 0}]
     assert player.changed_notes() == {"resumed": 2}

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from game_interface.models import Observation
 from zorkgpt.errors import InvalidAnswer
-from zorkgpt.explore.replay import Journey
+from zorkgpt.explore.line_following import FollowedPart
 from zorkgpt.log import get_logger
 from zorkgpt.player import AgentDecision, Player, PlayerContext, follow_request
 from zorkgpt.runlog.events import PlayerKind
@@ -80,45 +80,45 @@ FOLLOWED = "best line"
 """The label of turns that play the best line on the player's request."""
 
 
-class Replays(Protocol):
+class LineSource(Protocol):
     """The best line."""
 
     @property
-    def followed(self) -> Journey | None:
+    def followed(self) -> FollowedPart | None:
         """The part of the best line that the player last asked for; None if it asked for none."""
         ...
 
-    def follow(self, now: Observation, most: int) -> Journey | None:
+    def follow(self, now: Observation, most: int) -> FollowedPart | None:
         """Start to follow the best line, for at most `most` steps; None if this state is not on it."""
         ...
 
 
-class ReplayingPlayer(Player):
+class FollowingPlayer(Player):
     """Plays the commands of the best line if the inner player answers `FOLLOW`."""
 
-    def __init__(self, inner: Player, replays: Replays) -> None:
+    def __init__(self, inner: Player, line: LineSource) -> None:
         self._inner = inner
-        self._replays = replays
-        self._reported: Journey | None = None
+        self._line = line
+        self._reported: FollowedPart | None = None
         """The part of the best line whose end was reported to the inner player."""
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
         """Return the next command of the best line, or the inner player's action if it is not followed."""
-        followed = self._replays.followed
+        followed = self._line.followed
         if followed is not None and followed.next is not None:
-            return self._replayed(context, followed.next, _followed_reason(followed))
+            return self._following(context, followed.next, _followed_reason(followed))
         decision = self._inner.get_action_with_reasoning(self._with_notice(context, followed))
         most = follow_request(decision.action)
-        part = None if most is None else self._replays.follow(context.observation, most)
+        part = None if most is None else self._line.follow(context.observation, most)
         if part is None or part.next is None:
             return decision
-        return self._replayed(context, part.next, decision.reasoning)
+        return self._following(context, part.next, decision.reasoning)
 
-    def _replayed(self, context: PlayerContext, action: str, reason: str) -> AgentDecision:
+    def _following(self, context: PlayerContext, action: str, reason: str) -> AgentDecision:
         self._inner.look_on(context, action)
         return AgentDecision(action, reason, by=FOLLOWED)
 
-    def _with_notice(self, context: PlayerContext, followed: Journey | None) -> PlayerContext:
+    def _with_notice(self, context: PlayerContext, followed: FollowedPart | None) -> PlayerContext:
         """Return the context with a notice about the part that was followed, unless it was reported."""
         if followed is None or followed is self._reported:
             return context
@@ -143,10 +143,10 @@ class ReplayingPlayer(Player):
         self._inner.resume(notes)
 
 
-def _followed_reason(followed: Journey) -> str:
-    return f"Following the best line (command {followed.done + 1} of {len(followed.route.steps)})."
+def _followed_reason(followed: FollowedPart) -> str:
+    return f"Following the best line (command {followed.done + 1} of {len(followed.actions)})."
 
 
-def _followed_notice(followed: Journey) -> str:
+def _followed_notice(followed: FollowedPart) -> str:
     reason = f"then stopped: {followed.difference}" if followed.difference else "as far as you asked or to its end"
     return f"The best line was followed for {followed.done} turns, {reason}."

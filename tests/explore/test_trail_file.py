@@ -6,7 +6,7 @@ import pytest
 
 from tests.fixtures.trails import a_step, a_trail
 from tests.fixtures.viewer import started, turn, write_log
-from zorkgpt.explore.archive import KeptTrail, kept_trail, load_trail, save_trail
+from zorkgpt.explore.trail_file import KeptTrail, kept_trail, load_trail, save_trail
 from zorkgpt.run_folder import TRAIL_FILE
 
 FOUND = a_step("take ring > 2", score=5, held=("ring",), effective=True)

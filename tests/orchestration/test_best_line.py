@@ -8,11 +8,12 @@ import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import find_story
-from managers.replay_manager import ReplayManager
+from managers.best_line_manager import BestLineManager
 from tests.fixtures.runs import MODEL, a_run, turns_of
-from zorkgpt.explore.best_line import BestLine, load_line, save_line
+from zorkgpt.explore.best_line import BestLine, improved_line, load_line, save_line
+from zorkgpt.explore.trail_file import kept_trail
 from zorkgpt.llm.scripted import ScriptedLLM
-from zorkgpt.run_folder import BEST_LINE_FILE, MAP_FILE
+from zorkgpt.run_folder import BEST_LINE_FILE, EPISODE_LOG, MAP_FILE, run_directory
 from zorkgpt.world.directions import exit_name
 
 pytestmark = pytest.mark.slow
@@ -66,22 +67,42 @@ def follow(folder, line, *answers, turns):
 def test_line_reaches_the_best_score_without_detours(played):
     folder, line = played
     scores = [turn.after.score for turn in turns_of(folder, 1)]
-    assert (line.score, line.route.episode) == (max(scores), 1)
-    assert len(line.route.steps) < scores.index(max(scores)) + 1 == line.route.turn
+    assert (line.score, line.episode) == (max(scores), 1)
+    assert len(line.steps) < scores.index(max(scores)) + 1 == line.turn
     with JerichoInterface(find_story(None).path, seed=SEED) as game:
         game.reset()
         positions = [line.position(game.observe())]
-        for number, step in enumerate(line.route.steps, 1):
+        for number, step in enumerate(line.steps, 1):
             now = game.act(step.action).after
             positions.append(line.position(now, number))
             assert (now.location_id, now.score) == (step.standing.place, step.standing.score)
     assert positions == list(range(len(line.digests)))
 
 
+def test_line_does_not_end_shortly_before_a_death(played):
+    folder, line = played
+    trail = kept_trail(run_directory(folder, 1), EPISODE_LOG).trail
+    dying = replace(trail, steps=trail.steps[: line.turn], deadly=True)
+    with JerichoInterface(find_story(None).path, seed=SEED) as game:
+        assert improved_line([dying], None, game, SEED).score < line.score
+        assert improved_line([trail], None, game, SEED) == line
+        assert improved_line([trail], line, game, SEED) is line
+
+
+def test_commands_with_another_result_are_no_line(played, caplog):
+    folder, line = played
+    trail = kept_trail(run_directory(folder, 1), EPISODE_LOG).trail
+    changed = replace(trail, steps=tuple(replace(step, action="wait") for step in trail.steps))
+    with JerichoInterface(find_story(None).path, seed=SEED) as game:
+        assert improved_line([changed], line, game, SEED) is line
+        assert improved_line([changed], None, game, SEED) is None
+    assert "the best commands had another result" in caplog.text
+
+
 def test_player_follows_the_requested_number_of_steps(played, tmp_path):
     _, line = played
-    turns, prompts = follow(tmp_path, line, "FOLLOW 3", "look", "FOLLOW", turns=len(line.route.steps) + 2)
-    actions = [step.action for step in line.route.steps]
+    turns, prompts = follow(tmp_path, line, "FOLLOW 3", "look", "FOLLOW", turns=len(line.steps) + 2)
+    actions = [step.action for step in line.steps]
     assert [turn.transition.action for turn in turns] == [*actions[:3], "look", *actions[3:], "look"]
     by = ["best line"] * 3 + ["model"] + ["best line"] * (len(actions) - 3) + ["model"]
     assert [turn.player for turn in turns] == by
@@ -96,25 +117,25 @@ def test_following_stops_at_the_first_difference(played, tmp_path):
     other = replace(line, digests=(*line.digests[:2], "elsewhere", *line.digests[3:]))
     turns, prompts = follow(tmp_path, other, "FOLLOW", turns=3)
     assert [turn.player for turn in turns] == ["best line", "best line", "model"]
-    assert f"'{line.route.steps[1].action}' led to another state than before" in prompts[1]
+    assert f"'{line.steps[1].action}' led to another state than before" in prompts[1]
 
 
 def test_line_ends_before_a_deadly_move_after_leaving_it(played, tmp_path):
     _, line = played
     with a_run(tmp_path, turns=1, seed=SEED) as run:
         run.play_episode()
-    place, deadly = line.route.steps[1].standing.place, line.route.steps[2].action
+    place, deadly = line.steps[1].standing.place, line.steps[2].action
     state = json.loads((tmp_path / MAP_FILE).read_text())
     state["other_moves"].append({"from": place, "way": exit_name(deadly), "to": place, "kind": "died", "times": 1})
     (tmp_path / MAP_FILE).write_text(json.dumps(state))
     save_line(tmp_path / BEST_LINE_FILE, line)
     with model_run(tmp_path) as run:
         run.reset_episode()
-        replays = next(each for each in run.managers.in_order if isinstance(each, ReplayManager))
+        manager = next(each for each in run.managers.in_order if isinstance(each, BestLineManager))
         now = run.services.game.observe()
-        assert len(replays.ahead(now).steps) == len(line.route.steps)
+        assert len(manager.ahead(now).steps) == len(line.steps)
         run.process_turn("look")
-        assert [step.action for step in replays.ahead(now).steps] == [step.action for step in line.route.steps[:2]]
+        assert [step.action for step in manager.ahead(now).steps] == [step.action for step in line.steps[:2]]
 
 
 def test_follow_without_a_matching_line_is_sent_to_the_game(played, tmp_path):
@@ -129,7 +150,7 @@ def test_damaged_line_file_is_replaced(content, played, tmp_path):
     (folder / BEST_LINE_FILE).write_text(content)
     with model_run(folder) as run:
         run.reset_episode()
-    assert saved_line(folder).route.episode == 1
+    assert saved_line(folder).episode == 1
 
 
 def test_no_line_is_saved_without_memory(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from tests.fixtures.runs import a_run
 from zorkgpt.errors import CheckpointError, FileError
-from zorkgpt.explore.archive import kept_trail
+from zorkgpt.explore.trail_file import kept_trail
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.provenance import AsOf
 from zorkgpt.run_folder import EPISODE_LOG, TRAIL_FILE, run_directory

@@ -19,7 +19,7 @@ from zorkgpt.evals.merging import MemoriesAfterEpisode, merge_memories, time_of
 from zorkgpt.evals.protocols import EvaluationProtocol, GenerationProtocol
 from zorkgpt.evals.runs import EpisodeFiles, EvaluationRun, TurnCounter, TurnCounting, moved_run
 from zorkgpt.evals.truth import LocatedEphemeral, ephemeral_of, located
-from zorkgpt.explore.archive import KeptTrail, kept_trail, save_trail
+from zorkgpt.explore.trail_file import KeptTrail, kept_trail, save_trail
 from zorkgpt.files import write_file
 from zorkgpt.knowledge.document import KnowledgeDocument
 from zorkgpt.knowledge.document import parse as parse_knowledge

@@ -1,6 +1,5 @@
-"""The states that episodes have reached, and the replay of the commands that lead there.
+"""The commands of earlier episodes, and the best of them.
 
-`trail.py` describes an episode as commands and states. `archive.py` reads the trails of all episodes from their logs,
-and groups their states into cells. `replay.py` replays the commands that lead to a cell. `best_line.py` finds the
-commands that lead to the highest score, and `line_following.py` follows them.
+`trail.py` describes an episode as commands and states. `trail_file.py` reads the trails of all episodes from their
+logs. `best_line.py` finds the commands that lead to the highest score, and `line_following.py` follows them.
 """

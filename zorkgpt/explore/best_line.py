@@ -1,7 +1,8 @@
 """The best line: the commands to the highest score so far, without detours, verified by replay in a new game."""
 
 import logging
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
@@ -11,17 +12,15 @@ from game_interface.game import Game
 from game_interface.models import Observation
 from session.outcome import effective
 from zorkgpt.errors import FileError
-from zorkgpt.explore.archive import Archive, Cell
-from zorkgpt.explore.replay import FindWay, Journey, ReplayFailures, ReplayRoute, route_along
-from zorkgpt.explore.trail import ObservedState, TrailStep, observed_state
+from zorkgpt.explore.trail import ObservedState, Trail, TrailStep, observed_state
 from zorkgpt.files import write_file
 from zorkgpt.world.progress import RecurrenceDetector
 
 log = logging.getLogger("zorkgpt.explore")
 
-VERSION = 1
-_MAX_SHORTENED = 4
-"""Maximum tries of a line without detours. After that, the commands are replayed verbatim."""
+VERSION = 2
+_SAFE_TURNS = 5
+"""A line doesn't end within this many turns before a death."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +62,26 @@ class BestLine:
 
     story_sha256: str
     seed: int
-    route: ReplayRoute
-    """The verified commands. `episode` and `turn` name their origin."""
+    episode: int
+    """The episode that found them."""
+    turn: int
+    """The number of commands that led to the score in that episode."""
     start: ObservedState
     """The state before the first command."""
+    steps: tuple[TrailStep, ...]
+    """The commands. There is at least one."""
     digests: tuple[str, ...]
     """The digests of the state before the first command and after each. See `state_digest`."""
     version: int = VERSION
 
     @property
     def score(self) -> int:
-        return self.route.goal.score or 0
+        return self.steps[-1].standing.score or 0
 
     @property
     def worth(self) -> tuple[int, int]:
         """The value by which lines are compared: more points, then fewer commands."""
-        return self.score, -len(self.route.steps)
+        return self.score, -len(self.steps)
 
     def position(self, now: Observation, reached: int = 0) -> int | None:
         """Return the number of steps after which the line is in this state, at least `reached`; None if it never is."""
@@ -89,36 +92,31 @@ class BestLine:
         """Return the steps from one position to another; None if there are none."""
         if position >= end:
             return None
-        scores = [self.start.score or 0, *(step.standing.score or 0 for step in self.route.steps)]
+        scores = [self.start.score or 0, *(step.standing.score or 0 for step in self.steps)]
         steps = [
             LineStep(step.action, step.place_name, scores[at + 1] - scores[at])
-            for at, step in enumerate(self.route.steps[position:end], position)
+            for at, step in enumerate(self.steps[position:end], position)
         ]
-        return LineAhead(self.score, self.route.episode, tuple(steps))
+        return LineAhead(self.score, self.episode, tuple(steps))
 
 
-def improved_line(
-    archive: Archive, known: BestLine | None, game: Game, seed: int, find_way: FindWay = lambda here, there: None
-) -> BestLine | None:
-    """Return the verified line to the highest score in the archive, or the known line if it is at least as good.
+def improved_line(trails: Iterable[Trail], known: BestLine | None, game: Game, seed: int) -> BestLine | None:
+    """Return the verified line to the highest score of these episodes, or the known line if it is at least as good.
 
     Of two lines with the same score, the shorter one is better. The game is reset, and left in any state.
 
     Raises:
         ZorkGPTError: If the game can't be played.
     """
-    best = max(archive.cells.values(), key=lambda cell: _worth(cell, archive), default=None)
-    if best is None or not best.standing.score:
+    best = max((_best_end(trail) for trail in trails), key=lambda end: end.worth, default=None)
+    if best is None or best.worth <= (known.worth if known else (0, 0)):
         return known
-    candidate = best.trail.episode, best.end
-    if candidate in archive.verified or (known is not None and known.worth >= _worth(best, archive)):
+    line = _verified(best, game, seed)
+    if line is None:
+        log.warning("the best commands had another result", extra={"episode": best.trail.episode, "turn": best.turn})
         return known
-    archive.verified.add(candidate)
-    line = _verified(best, game, seed, find_way)
-    if line is None or (known is not None and known.worth >= line.worth):
-        return known
-    extra = {"score": line.score, "commands": len(line.route.steps), "episode": line.route.episode}
-    log.info("the best line was verified", extra=extra | {"turns": line.route.turn})
+    extra = {"score": line.score, "commands": len(line.steps), "episode": line.episode, "turns": line.turn}
+    log.info("the best line was verified", extra=extra)
     return line
 
 
@@ -142,60 +140,78 @@ def save_line(path: Path, line: BestLine) -> None:
 _FORMAT = TypeAdapter(BestLine)
 
 
-def _worth(cell: Cell, archive: Archive) -> tuple[int, int]:
-    return cell.standing.score or 0, -archive.length(cell)
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The turn in which an episode reached its highest score."""
+
+    trail: Trail
+    turn: int
+    """From 1; 0 if nothing was played."""
+    score: int
+
+    @property
+    def worth(self) -> tuple[int, int]:
+        return self.score, -self.turn
 
 
-def _verified(cell: Cell, game: Game, seed: int, find_way: FindWay) -> BestLine | None:
-    """Return the line to a cell, verified in a new game; None if not even its original commands lead there."""
-    failures = ReplayFailures()
-    for attempt in range(_MAX_SHORTENED + 1):
-        verbatim_turns = 0 if attempt < _MAX_SHORTENED else cell.end
-        played = _LineReplay(route_along(cell.trail, cell.end, failures, verbatim_turns), game, seed, find_way)
-        if played.line is not None:
-            return _without_detours(played, played.line)
-        failures.failed_at(played.turn_of_difference)
-    return None
+def _best_end(trail: Trail) -> _End:
+    last = max(0, len(trail.steps) - (_SAFE_TURNS if trail.deadly else 0))
+    scores = [step.standing.score or 0 for step in trail.steps[:last]]
+    score = max(scores, default=0)
+    return _End(trail, scores.index(score) + 1 if scores else 0, score)
 
 
-def _without_detours(played: "_LineReplay", line: BestLine) -> BestLine:
-    """Return the line without the steps between equal states of the world, if it still reaches its score."""
-    kept, at = list[TrailStep](), 0
-    while (at := played.last_equal.get(at, at)) < len(line.route.steps):
-        kept.append(line.route.steps[at])
-        at += 1
-    if len(kept) == len(line.route.steps):
-        return line
-    shorter = replace(line.route, steps=tuple(kept), turns=(0,) * len(kept), shortened=True)
-    again = _LineReplay(shorter, played.game, line.seed, played.find_way).line
-    return again if again is not None and again.worth > line.worth else line
+def _verified(end: _End, game: Game, seed: int) -> BestLine | None:
+    """Return the line to the end, without detours if that has the same score. None if the score is not reached."""
+    whole = _Replay(game, seed, [step.action for step in end.trail.steps[: end.turn]])
+    if whole.score < end.score:
+        return None
+    commands = whole.without_detours()
+    if len(commands) < end.turn and (shorter := _Replay(game, seed, commands)).score >= end.score:
+        return shorter.line(end)
+    return whole.line(end)
 
 
-class _LineReplay:
-    """Plays a route in a new game and records the result."""
+class _Replay:
+    """Plays commands in a new game and records the results."""
 
-    def __init__(self, route: ReplayRoute, game: Game, seed: int, find_way: FindWay) -> None:
-        self.game, self.find_way = game, find_way
-        self.last_equal: dict[int, int] = {}
-        """Number of steps → the highest number of steps after which the world was in the same state."""
+    def __init__(self, game: Game, seed: int, actions: Sequence[str]) -> None:
         game.reset()
-        journey = Journey(route, find_way)
-        recurrences = RecurrenceDetector(2 * len(route.steps), new_places_count=False)
         start = game.observe()
-        steps, digests = list[TrailStep](), [state_digest(start)]
-        while (action := journey.next) is not None:
+        self._story_sha256, self._seed, self._start = game.story.sha256, seed, observed_state(start)
+        self._steps, self._digests = list[TrailStep](), [state_digest(start)]
+        self._last_equal: dict[int, int] = {}
+        """Number of steps → the highest number of steps after which the world was in the same state."""
+        self.score = 0
+        """The score at the end. 0 if the game ended before."""
+        recurrences = RecurrenceDetector(2 * len(actions), new_places_count=False)
+        for action in actions:
             step = game.act(action)
-            steps.append(TrailStep(action, observed_state(step.after), step.after.location_name, effective(step)))
-            digests.append(state_digest(step.after))
-            journey.follow(action, steps[-1].standing)
-            for earlier in recurrences.equal_turns(len(steps), step):
-                self.last_equal[earlier] = len(steps)
             if step.died or step.finished:
-                break
-        self.turn_of_difference = journey.turn_of_difference or route.turn
-        """The first turn of the earlier episode with another result in this replay."""
-        self.line: BestLine | None = None
-        """The played line; None if it did not reach the score of the route."""
-        if journey.arrived and steps and (steps[-1].standing.score or 0) >= (route.goal.score or 0):
-            kept = replace(route, goal=steps[-1].standing, steps=tuple(steps), turns=(0,) * len(steps))
-            self.line = BestLine(game.story.sha256, seed, kept, observed_state(start), tuple(digests))
+                return
+            now = observed_state(step.after)
+            self._steps.append(TrailStep(action, now, step.after.location_name, effective(step)))
+            self._digests.append(state_digest(step.after))
+            for earlier in recurrences.equal_turns(len(self._steps), step):
+                self._last_equal[earlier] = len(self._steps)
+        self.score = self._steps[-1].standing.score or 0
+
+    def without_detours(self) -> list[str]:
+        """Return the commands without those between equal states of the world."""
+        kept, at = list[str](), 0
+        while (at := self._last_equal.get(at, at)) < len(self._steps):
+            kept.append(self._steps[at].action)
+            at += 1
+        return kept
+
+    def line(self, end: _End) -> BestLine:
+        """Return the commands as a line."""
+        return BestLine(
+            self._story_sha256,
+            self._seed,
+            end.trail.episode,
+            end.turn,
+            self._start,
+            tuple(self._steps),
+            tuple(self._digests),
+        )

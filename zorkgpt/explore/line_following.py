@@ -1,13 +1,28 @@
 """Follow the best line: the position of an episode on it, and the part being followed."""
 
-from dataclasses import replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from game_interface.models import Observation, Transition
 from zorkgpt.explore.best_line import BestLine, LineAhead, state_digest
-from zorkgpt.explore.replay import Journey
 from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import MapGraph
+
+
+@dataclass
+class FollowedPart:
+    """The part of the best line that is followed, with its progress."""
+
+    actions: tuple[str, ...]
+    done: int = 0
+    """The number of played commands."""
+    difference: str = ""
+    """Why following stopped early. "" if it did not."""
+
+    @property
+    def next(self) -> str | None:
+        """The next command. None if nothing is left, or following has stopped."""
+        return self.actions[self.done] if not self.difference and self.done < len(self.actions) else None
 
 
 class LineFollower:
@@ -23,7 +38,7 @@ class LineFollower:
         self._graph = graph
         self._reached = 0
         """The position on the line: the number of its steps that were taken."""
-        self.followed: Journey | None = None
+        self.followed: FollowedPart | None = None
         """The part that was followed last; None if there was none."""
 
     @property
@@ -40,7 +55,7 @@ class LineFollower:
         line, at = self.line, self._position(now)
         return line.ahead(at, self._safe_end(line, at, turns)) if line and at is not None else None
 
-    def follow(self, now: Observation, turns: int, most: int | None = None) -> Journey | None:
+    def follow(self, now: Observation, turns: int, most: int | None = None) -> FollowedPart | None:
         """Start to follow the line and return the part to follow; None if this state is not on it.
 
         Args:
@@ -50,39 +65,37 @@ class LineFollower:
         line, at = self.line, self._position(now)
         if line is None or at is None:
             return None
-        steps = line.route.steps[at : self._safe_end(line, at, turns)][:most]
+        steps = line.steps[at : self._safe_end(line, at, turns)][:most]
         if not steps:
             return None
-        self._reached, end = at, steps[-1]
-        turns_of_steps = line.route.turns[: len(steps)]
-        self.followed = Journey(
-            replace(line.route, goal=end.standing, place_name=end.place_name, steps=steps, turns=turns_of_steps)
-        )
+        self._reached = at
+        self.followed = FollowedPart(tuple(step.action for step in steps))
         return self.followed
 
     def process(self, turn: Transition) -> None:
         """Compare a turn with the line. Continue with the next step if the result is the same."""
-        if self.line is not None and self.followed is not None and self.followed.next is not None:
-            self._compare(self.line, self.followed, turn)
+        planned = self.followed.next if self.followed else None
+        if self.line is not None and self.followed is not None and planned is not None:
+            self._compare(self.line, self.followed, planned, turn)
         elif (at := self._position(turn.after)) is not None:
             self._reached = at
 
     def snapshot(self) -> dict[str, Any]:
         """Return the followed part and the position on the line, as JSON values."""
-        return {"followed": self.followed.snapshot() if self.followed else None, "reached": self._reached}
+        return {"followed": asdict(self.followed) if self.followed else None, "reached": self._reached}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore the result of `snapshot`."""
-        self.followed = Journey.restored(state["followed"]) if state["followed"] else None
+        followed = state["followed"]
+        self.followed = FollowedPart(**followed | {"actions": tuple(followed["actions"])}) if followed else None
         self._reached = state["reached"]
 
-    def _compare(self, line: BestLine, followed: Journey, turn: Transition) -> None:
-        step = followed.route.steps[followed.done]
+    def _compare(self, line: BestLine, followed: FollowedPart, planned: str, turn: Transition) -> None:
         followed.done += 1
-        if turn.action != step.action:
-            followed.difference = f"{turn.action!r} was played instead of {step.action!r}"
+        if turn.action != planned:
+            followed.difference = f"{turn.action!r} was played instead of {planned!r}"
         elif state_digest(turn.after) != line.digests[self._reached + 1]:
-            followed.difference = f"{step.action!r} led to another state than before"
+            followed.difference = f"{planned!r} led to another state than before"
         else:
             self._reached += 1
 
@@ -95,7 +108,7 @@ class LineFollower:
 
         If the episode has played only the line, random events are the same as before, so every step is safe.
         """
-        steps = line.route.steps
+        steps = line.steps
         if turns == at:
             return len(steps)
         places = [line.start.place, *(step.standing.place for step in steps)]

@@ -1,65 +1,18 @@
-"""The states that earlier episodes reached, read from their logs and grouped into cells."""
+"""The trails of earlier episodes, read from their logs and cached in files."""
 
 import logging
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
 from zorkgpt.errors import FileError
-from zorkgpt.explore.replay import route_length
-from zorkgpt.explore.trail import ObservedState, Trail, TrailStep, trail_of
+from zorkgpt.explore.trail import Trail, TrailStep, trail_of
 from zorkgpt.files import write_file
 from zorkgpt.log_files import has_log, log_size
 from zorkgpt.run_folder import TRAIL_FILE, episodes_in, run_directory
 from zorkgpt.runlog.episodes import last_end, read_events
 from zorkgpt.runlog.events import EpisodeStarted, PlayerKind
-
-SAFE_TURNS = 5
-"""States within this many turns before a death are not archived."""
-
-
-@dataclass(slots=True)
-class Cell:
-    """All turns of all episodes with the same observed state."""
-
-    standing: ObservedState
-    trail: Trail
-    """The episode with the shortest route to it."""
-    end: int
-    """The number of its steps on the route."""
-
-
-@dataclass
-class Archive:
-    """The cells of all episodes with the same story and seed."""
-
-    cells: dict[ObservedState, Cell] = field(default_factory=dict)
-    episodes: int = 0
-    verified: set[tuple[int, int]] = field(default_factory=set)
-    """The (episode, turn) pairs that were already tried as the end of the best line."""
-
-    def add(self, trail: Trail) -> None:
-        """Add an episode. Episodes must be added in the order in which they were played."""
-        self.episodes += 1
-        last = len(trail.steps) - (SAFE_TURNS if trail.deadly else 0)
-        seen: set[ObservedState] = set()
-        for end, step in enumerate(trail.steps[: max(0, last)], 1):
-            if step.standing not in seen:
-                seen.add(step.standing)
-                self._reach(step, trail, end)
-
-    def _reach(self, step: TrailStep, trail: Trail, end: int) -> None:
-        cell = self.cells.get(step.standing)
-        if cell is None:
-            self.cells[step.standing] = Cell(step.standing, trail, end)
-        elif route_length(trail, end) < self.length(cell):
-            cell.trail, cell.end = trail, end
-
-    def length(self, cell: Cell) -> int:
-        """Return the number of commands of the route to a cell."""
-        return route_length(cell.trail, cell.end)
-
 
 log = logging.getLogger("zorkgpt.explore")
 
@@ -137,32 +90,6 @@ class TrailReader:
                 self._unreadable.add(number)
                 log.warning("an earlier episode can't be replayed", extra={"reason": str(error)})
             return None
-
-
-@dataclass
-class ArchiveReader:
-    """Builds the archive of the episodes with one seed, which all start in the same world.
-
-    Args:
-        trails: Reads the episodes.
-    """
-
-    trails: TrailReader
-    seed: int
-
-    def __post_init__(self) -> None:
-        self.archive = Archive()
-        self._added: set[int] = set()
-
-    def refresh(self, before: int) -> Archive:
-        """Add the episodes before this one that were finished since the last call."""
-        for kept in self.trails.before(before):
-            if kept.trail.episode in self._added:
-                continue
-            self._added.add(kept.trail.episode)
-            if kept.trail.seed == self.seed:
-                self.archive.add(kept.trail)
-        return self.archive
 
 
 def kept_trail(folder: Path, log_name: str) -> KeptTrail | None:

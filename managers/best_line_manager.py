@@ -1,4 +1,4 @@
-"""Follow the best line on the player's request."""
+"""Keep the best line, and follow it at the player's request."""
 
 import logging
 from pathlib import Path
@@ -12,21 +12,21 @@ from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.delegating_players import FOLLOWED
 from zorkgpt.errors import ZorkGPTError
-from zorkgpt.explore.archive import ArchiveReader
 from zorkgpt.explore.best_line import LineAhead, improved_line, load_line, save_line
-from zorkgpt.explore.line_following import LineFollower
-from zorkgpt.explore.replay import Journey
+from zorkgpt.explore.line_following import FollowedPart, LineFollower
+from zorkgpt.explore.trail_file import TrailReader
 from zorkgpt.run_folder import BEST_LINE_FILE
 from zorkgpt.world.graph import MapGraph
 
 
-class ReplayManager(BaseManager):
-    """Maintains the best line, and follows it as long as its commands have the same results.
+class BestLineManager(BaseManager):
+    """Improves the best line before each episode, and follows it as long as its commands have the same results.
 
     Args:
-        game: The game, which verifies the best line between episodes.
-        archive: Reads the earlier episodes of the same story and seed.
-        graph: The map, for detours and deadly actions.
+        game: The game, which verifies the line between episodes.
+        trails: Reads the earlier episodes of the story.
+        seed: The seed of this run. Only episodes with the same seed are used.
+        graph: The map, which knows the deadly actions.
     """
 
     def __init__(
@@ -36,57 +36,58 @@ class ReplayManager(BaseManager):
         game_state: GameState,
         *,
         game: Game,
-        archive: ArchiveReader,
+        trails: TrailReader,
+        seed: int,
         graph: MapGraph,
     ) -> None:
         super().__init__(logger, config, game_state)
-        self._game, self._reader, self._graph = game, archive, graph
+        self._game, self._trails, self._seed, self._graph = game, trails, seed, graph
         self._file = Path(config.zork_game_workdir) / BEST_LINE_FILE
-        self._follower = LineFollower(load_line(self._file, game.story.sha256, archive.seed), graph)
-        self._followed = 0
+        self._follower = LineFollower(load_line(self._file, game.story.sha256, seed), graph)
+        self._times = 0
         """How often the player has asked to follow the line in this episode."""
 
     @property
-    def followed(self) -> Journey | None:
-        """The part of the best line that the player last asked for. None if it asked for none in this episode."""
+    def followed(self) -> FollowedPart | None:
+        """The part of the line that the player last asked for. None if it asked for none in this episode."""
         return self._follower.followed
 
     def reset(self) -> None:
-        """Verify the best line in a new game."""
-        self.resume()
+        """Improve the line with the episodes so far."""
         known = self._follower.line
+        kept = self._trails.before(self.game_state.episode_id)
+        trails = [each.trail for each in kept if each.trail.seed == self._seed]
         try:
-            line = improved_line(self._reader.archive, known, self._game, self._reader.seed, self._graph.route)
+            line = improved_line(trails, known, self._game, self._seed)
         except ZorkGPTError as error:
             self.logger.warning("the best line could not be verified", extra={"reason": str(error)})
-            return
+            line = known
         if line is not None and line is not known:
             save_line(self._file, line)
-            self._follower = LineFollower(line, self._graph)
+        self._follower, self._times = LineFollower(line, self._graph), 0
 
     def resume(self) -> None:
         """Prepare to continue an episode."""
-        self._followed, self._follower = 0, LineFollower(self._follower.line, self._graph)
-        self._reader.refresh(before=self.game_state.episode_id)
+        self._follower, self._times = LineFollower(self._follower.line, self._graph), 0
 
     def ahead(self, now: Observation) -> LineAhead | None:
-        """Return the rest of the best line. None if this state is not on it or nothing is left."""
+        """Return the rest of the line. None if this state is not on it or nothing is left."""
         return self._follower.ahead(now, self.game_state.turn_count)
 
-    def follow(self, now: Observation, most: int | None = None) -> Journey | None:
-        """Start to follow the best line, for at most `most` steps. None if this state is not on it."""
+    def follow(self, now: Observation, most: int | None = None) -> FollowedPart | None:
+        """Start to follow the line, for at most `most` steps. None if this state is not on it."""
         part = self._follower.follow(now, self.game_state.turn_count, most)
-        self._followed += part is not None
+        self._times += part is not None
         return part
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the followed part of the line with its progress."""
-        return {"times": self._followed, **self._follower.snapshot()}
+        """Return the followed part with its progress."""
+        return {"times": self._times, **self._follower.snapshot()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore the result of `snapshot`."""
         self._follower.restore(state)
-        self._followed = state["times"]
+        self._times = state["times"]
 
     def process_turn(self, record: TurnRecord) -> None:
         """Compare the turn with the line."""
@@ -96,8 +97,7 @@ class ReplayManager(BaseManager):
         self._follower.process(record.transition)
 
     def get_status(self) -> dict[str, Any]:
-        """Return the score and length of the best line, and how often it was followed."""
+        """Return the score and length of the line, and how often it was followed."""
         line = self._follower.line
-        score, length = (line.score, len(line.route.steps)) if line else (0, 0)
-        metrics = {"score": score, "commands": length, "followed": self._followed}
-        return {"type": "best_line", "metrics": metrics}
+        score, length = (line.score, len(line.steps)) if line else (0, 0)
+        return {"type": "best_line", "metrics": {"score": score, "commands": length, "followed": self._times}}
