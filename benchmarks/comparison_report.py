@@ -22,9 +22,9 @@ from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome
-from zorkgpt.evals.generations import plan
 from zorkgpt.evals.protocols import protocol_named
 from zorkgpt.evals.results import escaped, markdown_table, results_of, tables
+from zorkgpt.evals.runs import plan
 
 PACKAGES = ("zorkgpt", "jericho", "numpy", "pydantic", "onnxruntime")
 
@@ -75,9 +75,7 @@ def worth_of_memory(quick: bool) -> str:
     ablations = [Ablation.ON, Ablation.OFF] if quick else [Ablation.ON, Ablation.OFF, Ablation.SHUFFLED]
     choice = PlayerChoice("rules", "measurement", None)
     with tempfile.TemporaryDirectory() as folder:
-        runs = list(
-            plan(protocol, [find_story("slackwater")], seeds, ablations, choice, GameConfiguration(), Path(folder))
-        )
+        runs = plan(protocol, [find_story("slackwater")], seeds, ablations, choice, GameConfiguration(), Path(folder))
         for run in runs:
             run.play()
         return f"Protocol `{protocol.name}`, seeds {seeds}, player: rules, no language model.\n\n" + tables(

@@ -24,9 +24,7 @@ COMMANDS_TOO = ("CONTRIBUTING.md", "docs/games.md", "docs/runs.md", "docs/evalua
 SHORTER = dict.fromkeys(("learning-5", "learning-4x200", "learning-8x200", "jttl-50"), "learning-2x2") | dict.fromkeys(
     ("1-3", "1-5", "1-10", "11-20", "61-70"), "1"
 )
-SHORTER["generations-8x64"] = "generations-1x1x2"
-SHORTER["500"] = "40"
-"""Replacements for protocols, seeds and search steps in the pages, so that tests are short."""
+"""Replacements for protocols and seeds in the pages, so that tests are short."""
 REAL_SERVER = "http://localhost:11434/v1"
 
 

@@ -198,7 +198,6 @@ def test_model_plays_in_parallel_processes(tmp_path, evaluate):
         (["learning-1x2", "--seeds", "3-1"], "not '3-1'."),
         (["learning-1x2", "--seeds", "1-999999999"], "not '1-999999999'."),
         (["learning-1x2", "--ablate", "everything"], "Unknown ablation 'everything'. Choose from: on, off, plain"),
-        (["generations-2x2x2", "--ablate", "frozen"], "Ablations for generations-2x2x2: on, off, no-audit."),
         (["learning-1x2", "--player", "human"], "The player 'human' can't be evaluated."),
         (["learning-1x2", "--player", "walkthrough"], "Name one with --walkthrough"),
         (["learning-1x2", "--games", "no such story"], "No story file at no such story"),

@@ -3,15 +3,19 @@
 import multiprocessing
 import os
 import signal
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests.fixtures.evaluations import a_run
+from tests.fixtures.runs import turns_of
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome, play_all
 from zorkgpt.evals.executor import ProcessExecutor
 from zorkgpt.evals.metrics import figures_of
+from zorkgpt.evals.ray_executor import RayExecutor, packed, play_on_worker, unpack
+from zorkgpt.evals.runs import EvaluationRun
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm_forks")]
 
@@ -48,6 +52,56 @@ def test_run_whose_process_keeps_dying_fails_alone(tmp_path):
     again = play_all(runs, executor=ProcessExecutor(1), watcher=Watch())
     assert again == [RunOutcome(run) for run in runs]
     assert [episode.turns for episode in figures_of(runs[0]).episodes] == [10, 10]
+
+
+def actions(run: EvaluationRun) -> list[list[str]]:
+    """Return the actions of each episode."""
+    return [[turn.action for turn in turns_of(files.workdir, files.number)] for files in run.played()]
+
+
+def test_run_over_the_time_limit_fails(tmp_path):
+    run = a_run(tmp_path, "learning-1x20")
+    # The limit is shorter than the start of a process.
+    [outcome] = play_all([run], executor=ProcessExecutor(1), watcher=Watch(), limit_s=0.01)
+    assert outcome == RunOutcome(run, "it took longer than 0.01 seconds")
+    assert not run.is_finished
+
+
+@dataclass(frozen=True)
+class KilledOnce(EvaluationRun):
+    """A run whose worker is killed once, after 10 turns."""
+
+    marker: Path | None = None
+
+    def play(self, count=lambda turns: None) -> None:
+        def counted(turns: int) -> None:
+            if turns == 10 and not self.marker.exists():
+                self.marker.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            count(turns)
+
+        super().play(counted)
+
+
+def test_lost_ray_worker_does_not_change_the_result(tmp_path):
+    expected = a_run(tmp_path / "expected", "learning-2x13")
+    expected.play()
+    run = a_run(tmp_path / "killed", "learning-2x13", kind=KilledOnce, marker=tmp_path / "marker")
+    watch = Watch()
+    assert play_all([run], executor=RayExecutor("local", 2), watcher=watch) == [RunOutcome(run)]
+    assert (tmp_path / "marker").exists()
+    assert watch.turns == {run.folder: 26}
+    assert actions(run) == actions(expected)
+
+
+def test_worker_needs_only_its_inputs(tmp_path):
+    expected, run = a_run(tmp_path / "expected", "learning-1x13"), a_run(tmp_path / "sent", "learning-1x13")
+    expected.play()
+    *_, (failure, data) = play_on_worker(run, b"", *((path, packed(path)) for path in run.inputs))
+    assert failure == ""
+    unpack(data, run.folder)
+    assert run.is_finished
+    assert actions(run) == actions(expected)
 
 
 def test_missing_story_is_a_failure(tmp_path, bundled_story):

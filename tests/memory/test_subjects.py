@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 from tests.fixtures.memory import memory, texts
 from tests.memory.test_codec import HAND_WRITTEN
 from zorkgpt.cli.memory_changes import app
-from zorkgpt.evals.merging import MemoriesAfterEpisode, merge_memories
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.answers import FurtherFact
 from zorkgpt.memory.editing import Edit
@@ -221,22 +220,3 @@ def test_commands_accept_things_and_the_game(home, tmp_path):
     assert "## Thing 7: Arcade\n\n### Memories" in copied.read_text()
     run("convert", tmp_path / "copied.sqlite", "--file", copied)
     assert "thing 7" in run("show", "--file", tmp_path / "copied.sqlite")
-
-
-def test_memories_of_things_are_merged(tmp_path):
-    base, target = tmp_path / "base.md", tmp_path / "target.md"
-    with AgentMemory.open(base) as manager:
-        manager.remember(DOOR, "It opens with the brass key.", title="Key", place_name="front door")
-    found = []
-    for episode in (2, 3):
-        path = tmp_path / f"{episode}.md"
-        path.write_bytes(base.read_bytes())
-        with AgentMemory.open(path) as manager:
-            manager.remember(DOOR, "It opens with the brass key.", title="Key", episode=episode, turn=8)
-            manager.remember(GAME, f"Rule number {episode} of the game.", title=f"Rule {episode}", episode=episode)
-        found.append(MemoriesAfterEpisode(episode, path))
-    merge_memories(base, found, target)
-    document = parse(target.read_bytes())
-    assert [(memory.title, memory.observation_count) for memory in document.memories(DOOR)] == [("Key", 3)]
-    assert [memory.title for memory in document.memories(GAME)] == ["Rule 2", "Rule 3"]
-    assert "Visits" not in target.read_text()

@@ -23,10 +23,9 @@ from zorkgpt.errors import ConfigurationError, FileError
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome, play_all
 from zorkgpt.evals.executor import Executor, ProcessExecutor
-from zorkgpt.evals.generations import plan
 from zorkgpt.evals.protocols import protocol_named
 from zorkgpt.evals.results import EvaluationResults, as_csv, as_json_text, results_of, tables
-from zorkgpt.evals.runs import EvaluationRun
+from zorkgpt.evals.runs import EvaluationRun, plan
 from zorkgpt.evals.storage import ResultStore, is_url
 from zorkgpt.files import write_file
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
@@ -111,7 +110,7 @@ def _planned(options: EvalOptions) -> list[EvaluationRun]:
     choice = _choice(options, config)
     root = _root(options.out, Path(config.zork_game_workdir) / _FOLDER, protocol.name)
     ablations = _ablations(options.ablate, has_model=choice.models is not None)
-    return list(plan(protocol, stories, seeds, ablations, choice, config, root.absolute(), options.walkthrough))
+    return plan(protocol, stories, seeds, ablations, choice, config, root.absolute(), options.walkthrough)
 
 
 def _root(out: str | None, folder: Path, name: str) -> Path:

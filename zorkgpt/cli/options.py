@@ -130,10 +130,7 @@ class EvalOptions:
 
     protocol: Annotated[
         str,
-        typer.Argument(
-            help="tales-100, textquests-500, jericho-1000, jttl-50, learning-K or learning-KxT (T turns), "
-            "generations-GxE or generations-GxExT."
-        ),
+        typer.Argument(help="tales-100, textquests-500, jericho-1000, jttl-50, learning-K or learning-KxT (T turns)."),
     ]
     games: Annotated[list[str] | None, typer.Option("--games", help="Story file or name. Can be repeated.")] = None
     seeds: Annotated[
@@ -158,7 +155,7 @@ class EvalOptions:
         typer.Option(
             "--jobs",
             min=1,
-            help="Number of parallel runs, or of parallel episodes per generation. [default: number of CPUs]",
+            help="Number of parallel runs. [default: number of CPUs]",
         ),
     ] = None
     ray: Annotated[
@@ -166,7 +163,7 @@ class EvalOptions:
     ] = None
     limit: Annotated[
         float | None,
-        typer.Option("--limit", min=1, help="Timeout of a run, or of an episode of a generation, in seconds."),
+        typer.Option("--limit", min=1, help="Timeout of a run, in seconds."),
     ] = None
     out: Annotated[
         str | None,

@@ -2,7 +2,7 @@
 
 - Definition: `protocols.py`, `ablations.py`.
 - Play: `campaign.py` plays all runs with an executor (`executor.py`, or `ray_executor.py` on a cluster). `runs.py`
-  plays one run, and `generations.py` one with parallel episodes, whose memories `merging.py` merges.
+  plays one run.
 - Measurement: `truth.py` compares memories with the object tree during play. `metrics.py` and `results.py` read the
   files of a run.
 - Report: `report.py` writes the report, and `storage.py` copies results to a remote store.

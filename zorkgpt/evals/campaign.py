@@ -1,21 +1,20 @@
-"""Play the runs of an evaluation. Lost tasks are retried and slow ones stopped; failures don't affect other runs."""
+"""Play the runs of an evaluation. Lost runs are retried and slow ones stopped; failures don't affect other runs."""
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from zorkgpt.errors import ZorkGPTError, reason_of
-from zorkgpt.evals.executor import Executor, Task, TaskEvent
+from zorkgpt.evals.executor import Executor, RunEvent
 from zorkgpt.evals.runs import EvaluationRun
 from zorkgpt.log import get_logger
 
 log = get_logger(__name__)
 
 _MAX_TRIES = 3
-"""Attempts at a task whose worker dies."""
+"""Attempts at a run whose worker dies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +42,8 @@ def play_all(
     """Play all unfinished runs. Return the outcome of each run, in order.
 
     Args:
-        executor: Plays the tasks. It is closed when this returns.
-        limit_s: Timeout of a task. None for no limit.
+        executor: Plays them. It is closed when this returns.
+        limit_s: Timeout of a run. None for no limit.
 
     Raises:
         KeyboardInterrupt: If interrupted. Every run has saved its progress.
@@ -59,115 +58,70 @@ def play_all(
     return [campaign.outcomes[run.folder] for run in runs]
 
 
-@dataclass
-class _RunState:
-    """An unfinished run."""
-
-    run: EvaluationRun
-    failures: dict[str, str] = field(default_factory=dict)
-    """Name of a failed task → the reason."""
-    turns: dict[str, int] = field(default_factory=dict)
-    """Name of a scheduled task → its turns so far."""
-    before: int = 0
-    """Turns of finished tasks."""
-
-
-@dataclass
-class _Started:
-    """A running task."""
-
-    task: Task
-    state: _RunState
-    deadline: float
-    """On the clock `time.monotonic`."""
-
-
 class _Campaign:
     def __init__(self, executor: Executor, watcher: CampaignWatcher, limit_s: float | None) -> None:
         self.outcomes: dict[Path, RunOutcome] = {}
         self._executor = executor
         self._watcher = watcher
         self._limit_s = limit_s
-        self._waiting: deque[tuple[Task, _RunState]] = deque()
-        self._started: dict[str, _Started] = {}
-        self._tries: dict[str, int] = {}
+        self._waiting: deque[EvaluationRun] = deque()
+        self._deadlines: dict[Path, float] = {}
+        """Folder of a running run → its deadline on the clock `time.monotonic`."""
+        self._running: dict[Path, EvaluationRun] = {}
+        self._tries: Counter[Path] = Counter()
 
     def begin(self, run: EvaluationRun) -> None:
         """Add a run. The end of a finished run is not reported again."""
-        self._watcher.progress(run, run.finished_turns())
         if run.is_finished:
+            self._watcher.progress(run, run.protocol.max_turns)
             self.outcomes[run.folder] = RunOutcome(run)
         else:
-            self._schedule(_RunState(run))
+            self._watcher.progress(run, 0)
+            self._waiting.append(run)
 
     def play(self) -> None:
         """Play until all runs have ended."""
-        while self._waiting or self._started:
-            while self._waiting and len(self._started) < self._executor.slots:
-                self._start(*self._waiting.popleft())
+        while self._waiting or self._running:
+            while self._waiting and len(self._running) < self._executor.slots:
+                self._start(self._waiting.popleft())
             for event in self._executor.events(self._time_left()):
                 self._process_event(event)
-            self._stop_overdue_tasks()
+            self._stop_overdue_runs()
 
-    def _schedule(self, state: _RunState) -> None:
-        """Schedule the next tasks of a run, or end it."""
-        try:
-            tasks = state.run.next_tasks(state.failures)
-        except ZorkGPTError as error:
-            self._end(state, str(error))
-            return
-        except Exception as error:
-            log.warning("run failed", extra={"run": str(state.run.folder)}, exc_info=True)
-            self._end(state, reason_of(error))
-            return
-        state.turns, state.before = {task.name: 0 for task in tasks}, state.run.finished_turns()
-        self._waiting.extend((task, state) for task in tasks)
-        if not tasks:
-            self._end(state, "")
+    def _start(self, run: EvaluationRun) -> None:
+        self._tries[run.folder] += 1
+        self._deadlines[run.folder] = float("inf") if self._limit_s is None else time.monotonic() + self._limit_s
+        self._running[run.folder] = run
+        self._executor.submit(run)
 
-    def _end(self, state: _RunState, failure: str) -> None:
-        self.outcomes[state.run.folder] = outcome = RunOutcome(state.run, failure)
+    def _process_event(self, event: RunEvent) -> None:
+        run = event.run
+        if run.folder not in self._running:
+            return
+        if event.turns is not None:
+            self._watcher.progress(run, event.turns)
+            return
+        del self._running[run.folder]
+        if event.is_lost and self._tries[run.folder] < _MAX_TRIES:
+            log.warning("worker lost, retrying its run", extra={"run": str(run.folder)})
+            self._waiting.appendleft(run)
+            return
+        self._end(run, event.failure)
+
+    def _end(self, run: EvaluationRun, failure: str) -> None:
+        self.outcomes[run.folder] = outcome = RunOutcome(run, failure)
         if not failure:
-            self._watcher.progress(state.run, state.run.protocol.max_turns)
+            self._watcher.progress(run, run.protocol.max_turns)
         self._watcher.ended(outcome)
 
-    def _start(self, task: Task, state: _RunState) -> None:
-        self._tries[task.name] = self._tries.get(task.name, 0) + 1
-        deadline = float("inf") if self._limit_s is None else time.monotonic() + self._limit_s
-        self._started[task.name] = _Started(task, state, deadline)
-        self._executor.submit(task)
-
-    def _process_event(self, event: TaskEvent) -> None:
-        started = self._started.get(event.task.name)
-        if started is None:
-            return
-        state = started.state
-        if event.turns is not None:
-            state.turns[event.task.name] = event.turns
-            self._watcher.progress(state.run, state.before + sum(state.turns.values()))
-            return
-        del self._started[event.task.name]
-        if event.is_lost and self._tries[event.task.name] < _MAX_TRIES:
-            log.warning("worker lost, retrying its task", extra={"task": event.task.name})
-            self._waiting.appendleft((event.task, state))
-            return
-        self._close(event.task, state, event.failure)
-
-    def _close(self, task: Task, state: _RunState, failure: str) -> None:
-        if failure:
-            state.failures[task.name] = failure
-        is_running = any(started.state is state for started in self._started.values())
-        is_waiting = any(other is state for _, other in self._waiting)
-        if not is_running and not is_waiting:
-            self._schedule(state)
-
     def _time_left(self) -> float | None:
-        deadline = min((started.deadline for started in self._started.values()), default=float("inf"))
+        deadline = min((self._deadlines[folder] for folder in self._running), default=float("inf"))
         return None if deadline == float("inf") else max(0.0, deadline - time.monotonic())
 
-    def _stop_overdue_tasks(self) -> None:
+    def _stop_overdue_runs(self) -> None:
         now = time.monotonic()
-        for started in [started for started in self._started.values() if started.deadline <= now]:
-            del self._started[started.task.name]
-            self._executor.stop(started.task)
-            self._close(started.task, started.state, f"it took longer than {self._limit_s:g} seconds")
+        for folder, run in [*self._running.items()]:
+            if self._deadlines[folder] <= now:
+                del self._running[folder]
+                self._executor.stop(run)
+                self._end(run, f"it took longer than {self._limit_s:g} seconds")

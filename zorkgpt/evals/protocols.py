@@ -9,7 +9,6 @@ from zorkgpt.text import number_of
 
 Headline = Literal["area", "best"]
 _LEARNING = re.compile(r"learning-([1-9]\d{0,3})(?:x([1-9]\d{0,5}))?")
-_GENERATIONS = re.compile(r"generations-([1-9]\d{0,3})x([1-9]\d{0,5})(?:x([1-9]\d{0,5}))?")
 _LEARNING_TURNS = 300
 
 
@@ -40,22 +39,6 @@ class EvaluationProtocol:
     def seed_of(self, seed: int, episode: int) -> int:
         """Return the seed of an episode, counted from 1, in the run of a seed."""
         return seed + episode - 1 if self.reseeds else seed
-
-
-@dataclass(frozen=True, slots=True)
-class GenerationProtocol(EvaluationProtocol):
-    """A protocol with generations. The episodes of a generation start with the merged results of the previous one."""
-
-    size: int = 1
-    """Number of episodes per generation."""
-
-    @property
-    def generations(self) -> int:
-        return self.episodes // self.size
-
-    def episodes_of(self, generation: int) -> range:
-        """Return the episodes of a generation. Both are counted from 1."""
-        return range((generation - 1) * self.size + 1, generation * self.size + 1)
 
 
 FIXED = (
@@ -101,8 +84,7 @@ FIXED = (
 def protocol_named(name: str) -> EvaluationProtocol:
     """Return the protocol with this name.
 
-    The name is in `FIXED`, or it is `learning-K` (K episodes of 300 turns), `learning-KxT` (K episodes of T turns),
-    `generations-GxE` (G generations of E episodes of 300 turns) or `generations-GxExT`.
+    The name is in `FIXED`, or it is `learning-K` (K episodes of 300 turns) or `learning-KxT` (K episodes of T turns).
 
     Raises:
         ConfigurationError: If there is no such protocol.
@@ -114,17 +96,8 @@ def protocol_named(name: str) -> EvaluationProtocol:
         episodes, turns = int(match[1]), int(match[2] or _LEARNING_TURNS)
         what = f"{number_of(episodes, 'episode', 'episodes')} of {turns} turns of one story with the same seed"
         return EvaluationProtocol(name, what, episodes, turns, seeds=(1, 2, 3, 4, 5), headline="area")
-    if match := _GENERATIONS.fullmatch(name):
-        generations, size, turns = int(match[1]), int(match[2]), int(match[3] or _LEARNING_TURNS)
-        what = (
-            f"{generations} generations of {size} episodes of {turns} turns, each episode with its own seed; each "
-            "generation starts with the merged results of the previous one"
-        )
-        return GenerationProtocol(
-            name, what, generations * size, turns, seeds=(1,), headline="area", reseeds=True, size=size
-        )
     fixed = ", ".join(protocol.name for protocol in FIXED)
     raise ConfigurationError(
         f"Unknown protocol {name!r}. Choose from: {fixed}, learning-K and learning-KxT (K episodes of T turns, "
-        "such as learning-5x300), generations-GxE and generations-GxExT (G generations of E episodes of T turns)."
+        "such as learning-5x300)."
     )

@@ -1,6 +1,6 @@
-"""An executor that plays the tasks of an evaluation on a Ray cluster.
+"""An executor that plays the runs of an evaluation on a Ray cluster.
 
-The machines don't have to share a file system. The inputs and the folder of a task are sent to its worker, and the
+The machines don't have to share a file system. The inputs and the folder of a run are sent to its worker, and the
 folder is sent back at the end.
 """
 
@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.errors import ConfigurationError, reason_of
-from zorkgpt.evals.executor import Task, TaskEvent, failure_of
+from zorkgpt.evals.executor import RunEvent, failure_of
+from zorkgpt.evals.runs import EvaluationRun
 from zorkgpt.extras import require
 
 LOCAL = "local"
@@ -28,11 +29,11 @@ _NOT_COPIED = (".lock", ".tmp")
 
 
 class RayExecutor:
-    """An executor that plays each task in a worker of a Ray cluster.
+    """An executor that plays each run in a worker of a Ray cluster.
 
     Args:
         address: Address of a cluster, or "local" to start one on this machine.
-        jobs: The number of parallel tasks. Defaults to the number of CPUs in the cluster.
+        jobs: The number of parallel runs. Defaults to the number of CPUs in the cluster.
 
     Raises:
         ConfigurationError: If Ray is not installed, or the cluster can't be reached.
@@ -43,54 +44,54 @@ class RayExecutor:
         self._ray = _connected(address, jobs)
         processors = self._ray.cluster_resources().get("CPU", 1)
         self.slots = jobs or int(processors)
-        # Tasks that wait for a model use little CPU time, so there may be more tasks than CPUs.
+        # Runs that wait for a model use little CPU time, so there may be more runs than CPUs.
         share = min(1.0, processors / self.slots)
         self._play = self._ray.remote(num_cpus=share, max_retries=0)(play_on_worker)
-        self._streams: dict[Any, Task] = {}
-        """The stream of results of each running task."""
+        self._streams: dict[Any, EvaluationRun] = {}
+        """The stream of results of each running run."""
         self._inputs: dict[Path, Any] = {}
-        """Input of a task → its reference in the cluster."""
+        """Input of a run → its reference in the cluster."""
 
-    def submit(self, task: Task) -> None:
-        for path in task.inputs:
+    def submit(self, run: EvaluationRun) -> None:
+        for path in run.inputs:
             if path not in self._inputs:
                 self._inputs[path] = self._ray.put((path, packed(path)))
-        inputs = [self._inputs[path] for path in task.inputs]
-        folder = packed(task.folder) if task.folder.is_dir() else b""
-        self._streams[self._play.options(num_returns="streaming").remote(task, folder, *inputs)] = task
+        inputs = [self._inputs[path] for path in run.inputs]
+        folder = packed(run.folder) if run.folder.is_dir() else b""
+        self._streams[self._play.options(num_returns="streaming").remote(run, folder, *inputs)] = run
 
-    def events(self, timeout_s: float | None) -> list[TaskEvent]:
+    def events(self, timeout_s: float | None) -> list[RunEvent]:
         ready, _ = self._ray.wait(list(self._streams), num_returns=1, timeout=timeout_s)
         return [event for stream in ready if (event := self._next_event(stream)) is not None]
 
-    def _next_event(self, stream: Any) -> TaskEvent | None:
-        task = self._streams[stream]
+    def _next_event(self, stream: Any) -> RunEvent | None:
+        run = self._streams[stream]
         try:
             message = self._ray.get(next(stream))
         except StopIteration:
             del self._streams[stream]
-            return TaskEvent(task, failure="its worker ended without a result", is_lost=True)
+            return RunEvent(run, failure="its worker ended without a result", is_lost=True)
         except (self._ray.exceptions.RayTaskError, self._ray.exceptions.RaySystemError) as error:
             del self._streams[stream]
-            return TaskEvent(task, failure=reason_of(error))
+            return RunEvent(run, failure=reason_of(error))
         except self._ray.exceptions.RayError as error:
             del self._streams[stream]
-            return TaskEvent(task, failure=f"its worker was lost: {reason_of(error)}", is_lost=True)
+            return RunEvent(run, failure=f"its worker was lost: {reason_of(error)}", is_lost=True)
         if isinstance(message, int):
-            return TaskEvent(task, message)
+            return RunEvent(run, message)
         del self._streams[stream]
         failure, data = message
-        _replace_folder(task.folder, data)
-        return TaskEvent(task, failure=failure)
+        _replace_folder(run.folder, data)
+        return RunEvent(run, failure=failure)
 
-    def stop(self, task: Task) -> None:
-        for stream in [stream for stream, streamed in self._streams.items() if streamed is task]:
+    def stop(self, run: EvaluationRun) -> None:
+        for stream in [stream for stream, streamed in self._streams.items() if streamed is run]:
             self._ray.cancel(stream, force=True)
             del self._streams[stream]
 
     def close(self) -> None:
-        for task in list(self._streams.values()):
-            self.stop(task)
+        for run in list(self._streams.values()):
+            self.stop(run)
         self._ray.shutdown()
 
 
@@ -117,15 +118,15 @@ def _connected(address: str, jobs: int | None) -> Any:
     return ray
 
 
-def play_on_worker(task: Task, folder: bytes, *inputs: tuple[Path, bytes]) -> Iterator[int | tuple[str, bytes]]:
-    """Play a task on a worker.
+def play_on_worker(run: EvaluationRun, folder: bytes, *inputs: tuple[Path, bytes]) -> Iterator[int | tuple[str, bytes]]:
+    """Play a run on a worker.
 
     Args:
-        folder: The packed folder of the task from an earlier attempt, or b"".
+        folder: The packed folder of the run from an earlier attempt, or b"".
         inputs: The path and packed content of each input.
 
     Yields:
-        The number of turns so far, repeatedly. At the end, why the task failed (or ""), and its packed folder.
+        The number of turns so far, repeatedly. At the end, why the run failed (or ""), and its packed folder.
     """
     scratch = Path(tempfile.mkdtemp(prefix="zorkgpt-"))
     try:
@@ -134,7 +135,7 @@ def play_on_worker(task: Task, folder: bytes, *inputs: tuple[Path, bytes]) -> It
             # Keep files of the same folder together, because the profile of a story is found beside it.
             places[path] = scratch / sha256(bytes(path.parent)).hexdigest()[:8] / path.name
             unpack(data, places[path])
-        moved = task.moved(root, places)
+        moved = run.moved(root, places)
         if folder:
             unpack(folder, moved.folder)
         yield from _turns_and_end(moved)
@@ -142,7 +143,7 @@ def play_on_worker(task: Task, folder: bytes, *inputs: tuple[Path, bytes]) -> It
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _turns_and_end(task: Task) -> Iterator[int | tuple[str, bytes]]:
+def _turns_and_end(run: EvaluationRun) -> Iterator[int | tuple[str, bytes]]:
     from queue import SimpleQueue
     from threading import Thread
 
@@ -151,7 +152,7 @@ def _turns_and_end(task: Task) -> Iterator[int | tuple[str, bytes]]:
 
     def play() -> None:
         try:
-            ended.append(failure_of(task, turn_counts.put))
+            ended.append(failure_of(run, turn_counts.put))
         finally:
             turn_counts.put(None)
 
@@ -164,7 +165,7 @@ def _turns_and_end(task: Task) -> Iterator[int | tuple[str, bytes]]:
             last = time.monotonic()
             yield turns
     player.join()
-    yield (ended[0] if ended else "it ended without a result"), packed(task.folder) if task.folder.is_dir() else b""
+    yield (ended[0] if ended else "it ended without a result"), packed(run.folder) if run.folder.is_dir() else b""
 
 
 def packed(path: Path) -> bytes:
@@ -189,7 +190,7 @@ def unpack(data: bytes, path: Path) -> None:
 
 
 def _replace_folder(folder: Path, data: bytes) -> None:
-    """Replace the folder of a task by the archive from its worker."""
+    """Replace the folder of a run by the archive from its worker."""
     if not data:
         return
     draft = folder.with_name(f".{folder.name}.arriving")

@@ -4,13 +4,13 @@ import json
 import platform
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, Self
 
 from game_interface.story import Story, load_story
 from orchestration.assembly import RunOptions, assemble
@@ -29,9 +29,6 @@ from zorkgpt.log import logging_to
 from zorkgpt.run_folder import CHECKPOINT, run_directory
 from zorkgpt.runlog.episodes import last_end, read_episode
 from zorkgpt.runlog.events import FINAL_ENDINGS, EpisodeEnded, EpisodeEnding, EpisodeResumed, EpisodeStarted
-
-if TYPE_CHECKING:
-    from zorkgpt.evals.executor import Task
 
 RUN_FILE = "run.json"
 _PREPARED = "prepared"
@@ -211,27 +208,14 @@ class EvaluationRun:
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """The files that the run reads."""
+        """The files that the run reads. They don't change."""
         profile = self.game.with_suffix(".json")
         return tuple(path for path in (self.game, profile, self.walkthrough) if path is not None and path.is_file())
 
-    def next_tasks(self, failures: Mapping[str, str]) -> list["Task"]:
-        """Return the tasks that can be played now. Empty if the run is finished.
-
-        Args:
-            failures: Name of a failed task → the reason.
-
-        Raises:
-            EvaluationFailed: If the run can't continue.
-        """
-        task = RunTask(self)
-        if task.name in failures:
-            raise EvaluationFailed(failures[task.name])
-        return [] if self.is_finished else [task]
-
-    def finished_turns(self) -> int:
-        """Return the turns of finished tasks."""
-        return self.protocol.max_turns if self.is_finished else 0
+    def moved(self, root: Path, places: Mapping[Path, Path]) -> Self:
+        """Return the same run for another machine, with other paths of the root and the inputs."""
+        walkthrough = None if self.walkthrough is None else places[self.walkthrough]
+        return replace(self, root=root, game=places[self.game], walkthrough=walkthrough)
 
     def check(self) -> None:
         """Check that the folder has no other run. Changes nothing.
@@ -349,42 +333,23 @@ class EvaluationRun:
         return frozenset(memory for files in played for memory in ephemeral_of(files.directory, files.number))
 
 
-@dataclass(frozen=True)
-class RunTask:
-    """The task of playing a whole run."""
-
-    run: EvaluationRun
-
-    @property
-    def name(self) -> str:
-        return str(self.run.folder)
-
-    @property
-    def root(self) -> Path:
-        return self.run.root
-
-    @property
-    def folder(self) -> Path:
-        return self.run.folder
-
-    @property
-    def inputs(self) -> tuple[Path, ...]:
-        return self.run.inputs
-
-    def moved(self, root: Path, places: Mapping[Path, Path]) -> "RunTask":
-        return RunTask(moved_run(self.run, root, places))
-
-    def play(self, count: TurnCounter) -> None:
-        self.run.play(count)
-
-
-_AnyRun = TypeVar("_AnyRun", bound=EvaluationRun)
-
-
-def moved_run(run: _AnyRun, root: Path, places: Mapping[Path, Path]) -> _AnyRun:
-    """Return the same run with other paths of the root and the inputs."""
-    walkthrough = None if run.walkthrough is None else places[run.walkthrough]
-    return replace(run, root=root, game=places[run.game], walkthrough=walkthrough)
+def plan(
+    protocol: EvaluationProtocol,
+    stories: Sequence[Story],
+    seeds: Sequence[int],
+    ablations: Sequence[Ablation],
+    choice: PlayerChoice,
+    config: GameConfiguration,
+    root: Path,
+    walkthrough: Path | None = None,
+) -> list[EvaluationRun]:
+    """Return the runs of an evaluation, ordered by story, seed and ablation."""
+    return [
+        EvaluationRun(protocol, story.path, seed, ablation, choice, config, root, walkthrough)
+        for story in stories
+        for seed in seeds
+        for ablation in ablations
+    ]
 
 
 class TurnCounting:

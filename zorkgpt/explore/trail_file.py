@@ -27,7 +27,7 @@ class KeptTrail:
     player: str
     trail: Trail
     log_bytes: int
-    """The size of its log. If it differs, the log is read again. 0 without a log."""
+    """The size of its log. If it differs, the log is read again."""
     version: int = VERSION
 
 
@@ -96,7 +96,7 @@ def kept_trail(folder: Path, log_name: str) -> KeptTrail | None:
     """Return the trail of an episode; None if it is unfinished, because another process may be playing it."""
     log = folder / log_name
     if not has_log(log):
-        return load_trail(folder / TRAIL_FILE, 0)
+        return None
     size = log_size(log)
     kept = load_trail(folder / TRAIL_FILE, size)
     if kept is None and (kept := _trail_from_log(log, size)) is not None:

@@ -107,13 +107,6 @@ class Revision:
         wanted = folded(text)
         return next((line for line in self.document.lines if line_key(line) == wanted), None)
 
-    def add_evidence(self, text: str, confirmed: int, contradicted: int, reason: str) -> None:
-        """Add evidence from another document to the line with exactly these words, if it exists."""
-        line = self.line_of(text)
-        if line is not None:
-            more = line.with_evidence(confirmed=confirmed, contradicted=contradicted, reason=reason)
-            self._replace(line, more)
-
     def _add(self, new: KnowledgeLine) -> None:
         if any(relation(text, new.text) == "same" for _, text in self.document.by_hand):
             self.counts["known by hand"] += 1
@@ -185,48 +178,3 @@ def relation(older: str, newer: str) -> str:
 
 def _quoted(text: str) -> list[str]:
     return [folded(command) for command in re.findall("“([^”]*)”", text)]
-
-
-def merge_knowledge(base: KnowledgeDocument, changed: Iterable[tuple[int, KnowledgeDocument]]) -> KnowledgeDocument:
-    """Return the base document with the changes of several episodes, in their order.
-
-    Args:
-        changed: The number of each episode, and its document, which started as the base.
-
-    A new line that repeats another confirms it. Evidence is added up, so a line that one episode struck because of
-    contradictions remains if another episode has confirmed it.
-    """
-    merged = base
-    for episode, document in changed:
-        revision = Revision(merged)
-        base_lines = {line_key(line): line for line in base.lines}
-        remaining = {line_key(line) for line in document.lines}
-        missing = [line for line in base.lines if line_key(line) not in remaining]
-        for line in document.lines:
-            before = base_lines.get(line_key(line)) or next((old for old in missing if _is_reworded(old, line)), None)
-            _merge_line(revision, before, line)
-        merged = revision.document
-        if processed := document.processed.get(str(episode)):
-            merged = merged.with_processed(episode, processed)
-    return merged
-
-
-def _merge_line(revision: Revision, before: KnowledgeLine | None, line: KnowledgeLine) -> None:
-    """Merge a line of an episode.
-
-    Args:
-        before: The same line in the base document; None if it is new.
-    """
-    confirmed, contradicted = line.confirmed, line.contradicted
-    if before is not None:
-        confirmed, contradicted = confirmed - before.confirmed, contradicted - before.contradicted
-    if before is None or line_key(before) != line_key(line):
-        revision.learn(ProposedLine(line.section, line.text, line.episode, line.first_turn, line.last_turn))
-    if confirmed > 0 or contradicted > 0:
-        revision.add_evidence(line.text, max(0, confirmed), max(0, contradicted), line.reason)
-
-
-def _is_reworded(before: KnowledgeLine, line: KnowledgeLine) -> bool:
-    """Return whether a line has the same origin as an earlier one and adds to its text."""
-    origins = {(each.section, each.episode, each.first_turn, each.last_turn) for each in (before, line)}
-    return len(origins) == 1 and relation(before.text, line.text) == "adds"

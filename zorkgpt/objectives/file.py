@@ -10,7 +10,7 @@ from typing import Any, get_args
 from zorkgpt.bounded import SAVED_FILE, parse_json
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import ObjectivesFileError, reason_of
-from zorkgpt.files import AtomicFile, Stamp, write_file
+from zorkgpt.files import AtomicFile, Stamp
 from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.objectives.models import (
     Condition,
@@ -221,21 +221,6 @@ class ObjectivesFile:
             extra = {"path": str(self._file.path), "set_aside": str(aside or ""), "reason": reason_of(error)}
             log.warning("the objectives file is damaged and was set aside", extra=extra)
             return []
-
-
-def merge_objectives(paths: Iterable[Path], target: Path, at: datetime) -> None:
-    """Merge the objectives files of several episodes into one, with `at` as its time.
-
-    Missing files are skipped. If all are missing, nothing is written.
-
-    Raises:
-        FileError: If a file can't be read, or the result can't be written.
-        ObjectivesFileError: If a later version wrote a file.
-    """
-    existing = [path for path in paths if path.is_file()]
-    if existing:
-        merged_objectives = _merged_by_key(objective for path in existing for objective in ObjectivesFile(path).load())
-        write_file(target, _rendered(merged_objectives, at))
 
 
 def _merged_by_key(objectives: Iterable[Objective]) -> list[Objective]:

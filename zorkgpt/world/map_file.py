@@ -2,27 +2,17 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
 from zorkgpt.errors import MapFileError, reason_of
-from zorkgpt.files import AtomicFile, Stamp, write_file
+from zorkgpt.files import AtomicFile, Stamp
 from zorkgpt.world.connections import Connection
 from zorkgpt.world.graph import MAP_DAMAGE, MapGraph, parse_map
 from zorkgpt.world.movement import Move
 from zorkgpt.world.tries import Tries
 
 log = logging.getLogger("zorkgpt.world")
-
-
-def write_map(graph: MapGraph, path: Path, at: datetime) -> None:
-    """Write a map to a place of its own, with this time instead of that of the clock.
-
-    Raises:
-        FileError: If it can't be written.
-    """
-    write_file(path, graph.to_json(at))
 
 
 def read_map(path: Path) -> MapGraph | None:
@@ -102,18 +92,6 @@ class MapFile:
             graph, data, stamp = None, None, ()
         self._last, self._stamp = data, stamp
         return graph
-
-
-def merge_maps(base: MapGraph, others: Iterable[MapGraph]) -> MapGraph:
-    """Return a map with everything in the others, which all began as copies of `base`.
-
-    Walks and failures of all of them count.
-    """
-    merged = MapGraph(exit_failure_threshold=base.exit_failure_threshold)
-    _replace(merged, base)
-    for graph in others:
-        _add_news(merged, graph, base)
-    return merged
 
 
 def _replace(graph: MapGraph, other: MapGraph) -> None:
