@@ -3,21 +3,21 @@
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from zorkgpt.adapters.formats import FileFormat
 from zorkgpt.cli.lookup import ambiguous, find_memories, find_place
 from zorkgpt.cli.paths import SavedGameOption, WorkdirOption, run_paths
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.places import is_place, place_in_words, place_label
-from zorkgpt.text import indented, number_of, visible
+from zorkgpt.text import indented, number_of
 
 if TYPE_CHECKING:
     from zorkgpt.memory.manager import SimpleMemoryManager
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from zorkgpt.memory.provenance import AsOf, Provenance
     from zorkgpt.memory.retrieval import LocatedMemory
     from zorkgpt.memory.storage.history import HistoryRecord, Trial
-    from zorkgpt.memory.upkeep.exchange import Skipped
     from zorkgpt.memory.world import World
 
 app = typer.Typer(
@@ -43,7 +42,6 @@ LocationOption = Annotated[
 _CONTINUATION_INDENT = " " * 12
 _MAX_AS_OF_LENGTH = 100
 """Maximum characters of EPISODE:TURN. Python can't parse numbers with thousands of digits."""
-_MAX_SKIPPED = 20
 _MAX_TRIALS, _MAX_CHANGES = 10, 10
 """Only the last ones are shown, unless --json is given."""
 
@@ -229,40 +227,34 @@ def check(workdir: WorkdirOption = None, file: File = None, game: SavedGameOptio
         raise typer.Exit(ExitCode.UNPARSED_LINES)
 
 
+class ExportFormat(StrEnum):
+    """A format of `export`."""
+
+    MARKDOWN = "markdown"
+    JSONL = "jsonl"
+
+
 @app.command()
 def export(
-    target: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="New file, or new folder for basic-memory. [default: print]")
-    ] = None,
-    file_format: Annotated[FileFormat, typer.Option("--to", help="Format.")] = FileFormat.MARKDOWN,
+    target: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="New file. [default: print]")] = None,
+    file_format: Annotated[ExportFormat, typer.Option("--to", help="Format.")] = ExportFormat.MARKDOWN,
     workdir: WorkdirOption = None,
     file: File = None,
     game: SavedGameOption = None,
 ) -> None:
     """Print all memories, or write them to a new file."""
-    if file_format.is_folder and target is None:
-        fail(f"The format {file_format} is a folder of notes. Name a new folder.")
     with opened(workdir, file, game) as manager:
-        from zorkgpt.adapters.formats.transfer import export_as, write_new
+        from zorkgpt.memory.storage.document import render
+        from zorkgpt.memory.upkeep.exchange import json_lines, write_new
 
-        exported = export_as(manager, file_format)
+        memories = manager.all_memories()
+        is_markdown = file_format is ExportFormat.MARKDOWN
+        data = render(manager.store.lasting.document) if is_markdown else json_lines(memories).encode()
         if target is None:
-            typer.echo(exported.files[""], nl=False)
+            typer.echo(data, nl=False)
         else:
-            write_new(target, exported, file_format)
-        exported_count = number_of(exported.count, "memory", "memories")
-        lines = [f"{exported_count} exported, {len(exported.skipped)} skipped.", *skipped_lines(exported.skipped)]
-        if target is not None or exported.skipped:
-            # Keep the count apart from memories printed to standard output.
-            typer.echo("\n".join(lines), err=target is None)
-
-
-def skipped_lines(skipped: "Sequence[Skipped]") -> Iterator[str]:
-    """Yield a line for each entry that an import or export left out, at most 20."""
-    for entry in skipped[:_MAX_SKIPPED]:
-        yield f"  {visible(entry.where)}: {entry.reason}"
-    if len(skipped) > _MAX_SKIPPED:
-        yield f"  and {len(skipped) - _MAX_SKIPPED} more"
+            write_new(target, data)
+            say(f"{number_of(len(memories), 'memory', 'memories')} exported.")
 
 
 def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":

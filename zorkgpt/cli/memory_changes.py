@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from zorkgpt.adapters.formats import FileFormat
+from zorkgpt.adapters.formats import ImportFormat
 from zorkgpt.cli.lookup import contains, find_memory
 from zorkgpt.cli.memories import (
     File,
@@ -21,7 +21,6 @@ from zorkgpt.cli.memories import (
     place_given,
     place_key,
     say,
-    skipped_lines,
     world_of,
 )
 from zorkgpt.cli.paths import SavedGameOption, WorkdirOption, configured_paths
@@ -29,7 +28,7 @@ from zorkgpt.files import write_file
 from zorkgpt.memory.ids import MemoryId
 from zorkgpt.memory.places import place_label
 from zorkgpt.runlog.story_folder import StoryMark, stories_of
-from zorkgpt.text import number_of
+from zorkgpt.text import number_of, visible
 
 if TYPE_CHECKING:
     from game_interface.story import Story
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 BACKUP_SUFFIX = ".unclassified.backup"
+_MAX_SKIPPED = 20
 Expected = Annotated[str | None, typer.Option("--expect", help="Change it only if this is its current text.")]
 Reason = Annotated[str | None, typer.Option("--reason", help="Reason, kept in the history.")]
 
@@ -173,7 +173,7 @@ def move(
 def import_(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="File or folder to import.")],
     file_format: Annotated[
-        FileFormat | None,
+        ImportFormat | None,
         typer.Option("--from", help="Format of FILE. [default: markdown or jsonl, by content]"),
     ] = None,
     workdir: WorkdirOption = None,
@@ -184,11 +184,13 @@ def import_(
     with opened(workdir, file, game, must_exist=False) as manager:
         from zorkgpt.adapters.formats.transfer import import_as
 
-        report = import_as(manager.store, source, file_format or FileFormat.MARKDOWN)
+        report = import_as(manager.store, source, file_format or ImportFormat.MARKDOWN)
         imported = number_of(report.added, "memory", "memories")
         say(f"{imported} imported, {report.known} already known, {len(report.skipped)} skipped.")
-        for line in skipped_lines(report.skipped):
-            say(line)
+        for entry in report.skipped[:_MAX_SKIPPED]:
+            say(f"  {visible(entry.where)}: {entry.reason}")
+        if (more := len(report.skipped) - _MAX_SKIPPED) > 0:
+            say(f"  and {more} more")
 
 
 @app.command()

@@ -1,7 +1,6 @@
 """Basic Memory: a folder of Markdown notes with frontmatter, observations and relations."""
 
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,13 +9,11 @@ from zorkgpt.bounded import IMPORTED_FILE, parse_json
 from zorkgpt.errors import MemoryStoreError, OutOfBounds
 from zorkgpt.memory.checks import check_text, checked_metadata, title_of
 from zorkgpt.memory.models import Category, Memory, Persistence, SubjectKey
-from zorkgpt.memory.places import checked_place, parse_place, place_text, render_place
+from zorkgpt.memory.places import checked_place
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.escaping import single_spaced
-from zorkgpt.memory.upkeep.exchange import Skipped, json_line, read_bytes
+from zorkgpt.memory.upkeep.exchange import Skipped, read_bytes
 
-_PLACE = "zorkgpt_place"
-"""In the frontmatter of exported notes: the place, as in a memory file, if the permalink can't represent it."""
 _RELATION = "RELATION"
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _FIELD = re.compile(r"([A-Za-z_][\w-]*):(?:\s+(.*))?")
@@ -71,28 +68,6 @@ def read(folder: Path) -> tuple[list[LocatedMemory], list[Skipped]]:
                 )
             )
     return memories, skipped
-
-
-def written(memories: Iterable[LocatedMemory]) -> dict[str, str]:
-    """Return path → content of the notes, one for each place."""
-    notes: dict[SubjectKey, list[LocatedMemory]] = {}
-    for located in memories:
-        notes.setdefault(located.location_id, []).append(located)
-    files: dict[str, str] = {}
-    for place, group in notes.items():
-        permalink = _permalink(place, files)
-        title = single_spaced(group[0].location_name) or place_text(place)
-        head = [f"title: {json_line(title)}", "type: note", f"permalink: {permalink}"]
-        if permalink != place:
-            head.append(f"{_PLACE}: {json_line(render_place(place))}")
-        lines = [_line(located.memory) for located in group]
-        observations = [line for line in lines if line.startswith("- [")]
-        relations = [line for line in lines if not line.startswith("- [")]
-        parts = ["\n".join(["---", *head, "---"]), f"# {title}"]
-        parts += ["\n".join(["## Observations", *observations])] if observations else []
-        parts += ["\n".join(["## Relations", *relations])] if relations else []
-        files[f"{permalink}.md"] = "\n\n".join(parts) + "\n"
-    return files
 
 
 def _is_hidden(path: Path) -> bool:
@@ -165,8 +140,6 @@ def _scalar(text: str) -> str:
 
 def _place(note: _Note, path: Path, folder: Path) -> SubjectKey:
     try:
-        if own := _text_of(note.fields.get(_PLACE)):
-            return parse_place(own)
         if permalink := _text_of(note.fields.get("permalink")):
             return checked_place(permalink)
         return checked_place(_slug(path.relative_to(folder).with_suffix("").as_posix()))
@@ -218,35 +191,6 @@ def _is_mark(category: str) -> bool:
     """Return whether the text in brackets is a task mark or a timecode instead of a category, as in Basic Memory."""
     is_task = len(category) == 1 and (category in "xX" or not category.isalnum())
     return is_task or not category or _TIMECODE.fullmatch(category) is not None
-
-
-def _line(memory: Memory) -> str:
-    text = single_spaced(memory.text)
-    context = memory.metadata.get("context")
-    if memory.category == _RELATION and _RELATION_LINE.fullmatch(text):
-        return f"- {text}" + (f" ({single_spaced(context)})" if isinstance(context, str) and context else "")
-    given = memory.metadata.get("category")
-    category = given if isinstance(given, str) and given and not set("[]()\n") & set(given) else memory.category.lower()
-    category = re.sub(r"[\[\]()\s]+", " ", category).strip()
-    if not category or _is_mark(category):
-        category = Category.NOTE.lower()
-    if not isinstance(context, str) or set("()") & set(context) or not context.strip():
-        # Without a context, parentheses at the end of the text would be parsed as one.
-        context = re.sub(r"[()]", "", memory.title) if _CONTEXT.fullmatch(text) else ""
-    return f"- [{category}] {text}" + (f" ({single_spaced(context)})" if context else "")
-
-
-def _permalink(place: SubjectKey, taken: Iterable[str]) -> str:
-    own = _slug(place_text(place)) or "place"
-    return next(found for found in _numbered(own) if f"{found}.md" not in taken)
-
-
-def _numbered(name: str) -> Iterator[str]:
-    yield name
-    number = 2
-    while True:
-        yield f"{name}-{number}"
-        number += 1
 
 
 def _slug(text: str) -> str:

@@ -1,34 +1,25 @@
 """LangGraph: the SQLite file of `SqliteStore`, or JSON lines of namespace, key, value and expiry."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from zorkgpt.adapters.langgraph_encoding import (
     TTL_FIELD,
     Namespace,
     checked_ttl,
-    items_of,
-    key_of_title,
-    namespace_of,
     place_of,
     text_of_value,
     title_of_key,
-    ttl_of,
-    value_of_text,
 )
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.checks import checked_time
 from zorkgpt.memory.models import Category, Memory, Persistence
-from zorkgpt.memory.places import is_place
 from zorkgpt.memory.retrieval import LocatedMemory
-from zorkgpt.memory.upkeep.exchange import Skipped, json_line, parsed_json, read_json_objects
+from zorkgpt.memory.upkeep.exchange import Skipped, parsed_json, read_json_objects
 from zorkgpt.text import quoted
-
-__all__ = ["items_of", "read", "written"]
 
 _SQLITE = b"SQLite format 3\0"
 _QUERY = "SELECT prefix, key, value, expires_at, ttl_minutes FROM store ORDER BY prefix, key"
@@ -39,7 +30,7 @@ StoredRow = tuple[str, object, object, object, object, object]
 
 
 def read(path: Path) -> tuple[list[LocatedMemory], list[Skipped]]:
-    """Return the items in a SQLite file of `SqliteStore`, or in JSON lines as from `written`.
+    """Return the items in a SQLite file of `SqliteStore`, or in JSON lines with the same fields.
 
     In `MemoryBaseStore`, they have the same namespaces, keys, values and times to live.
 
@@ -53,35 +44,6 @@ def read(path: Path) -> tuple[list[LocatedMemory], list[Skipped]]:
         except (TypeError, ValueError) as error:
             raise MemoryStoreError(f"{where} is not an item of LangGraph: {error}") from error
     return memories, []
-
-
-def written(memories: Iterable[LocatedMemory]) -> tuple[str, list[tuple[LocatedMemory, str]]]:
-    """Return the items as JSON lines, and the memories that are not items, with the reason.
-
-    The fields `expires_at` and `ttl_minutes`, named as in `SqliteStore`, are only written for items that expire.
-    """
-    lines, others, places = list[str](), list[tuple[LocatedMemory, str]](), dict[Any, list[LocatedMemory]]()
-    for located in memories:
-        places.setdefault(located.location_id, []).append(located)
-    for place, group in places.items():
-        if not is_place(place):
-            others += [(located, "a namespace can only be a place") for located in group]
-            continue
-        items = {id(memory) for memory in items_of(located.memory for located in group)}
-        others += [(located, "another memory has this key") for located in group if id(located.memory) not in items]
-        lines += [
-            json_line(
-                {
-                    "namespace": namespace_of(place),
-                    "key": key_of_title(located.memory.title),
-                    "value": value_of_text(located.memory.text),
-                    **_expiry_fields(located.memory),
-                }
-            )
-            for located in group
-            if id(located.memory) in items
-        ]
-    return "".join(f"{line}\n" for line in lines), others
 
 
 def _items(path: Path) -> Iterator[StoredRow]:
@@ -149,8 +111,3 @@ def _moment(value: object) -> str | None:
     moment = datetime.fromisoformat(value)
     # SqliteStore writes UTC without a time zone when a read restarts the time to live.
     return checked_time(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
-
-
-def _expiry_fields(memory: Memory) -> dict[str, object]:
-    fields = {"expires_at": memory.expires_at, "ttl_minutes": ttl_of(memory)}
-    return {name: value for name, value in fields.items() if value is not None}

@@ -1,16 +1,13 @@
 """mem0: the JSON of `Memory.get_all()`."""
 
-import json
-from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
-from hashlib import md5
 from pathlib import Path
 from typing import Any
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.checks import check_text, checked_metadata, checked_time, title_of
-from zorkgpt.memory.models import Category, Memory, Persistence, PlaceKey, SubjectKey
-from zorkgpt.memory.places import checked_place, place_text
+from zorkgpt.memory.models import Category, Memory, Persistence, PlaceKey
+from zorkgpt.memory.places import checked_place
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.upkeep.exchange import Skipped, parsed_json, read_bytes
 from zorkgpt.text import quoted
@@ -47,11 +44,6 @@ def read(path: Path) -> tuple[list[LocatedMemory], list[Skipped]]:
     if isinstance(given, dict) and given.get("relations"):
         skipped.append(Skipped(f"{path}, relations", "relations of the graph memory are not imported"))
     return memories, skipped
-
-
-def written(memories: Iterable[LocatedMemory]) -> str:
-    """Return memories as JSON in the format of `get_all()`."""
-    return json.dumps({"results": [_row(located) for located in memories]}, indent=1) + "\n"
 
 
 def _located(row: object) -> LocatedMemory:
@@ -96,29 +88,3 @@ def _expires_at(value: object) -> str | None:
         return checked_time(last_day + timedelta(days=1))
     except (ValueError, OverflowError):
         raise ValueError(f"its expiration_date is {quoted(value)}; it must be such as 2027-01-31.") from None
-
-
-def _row(located: LocatedMemory) -> dict[str, Any]:
-    memory = located.memory
-    metadata = dict(memory.metadata)
-    own = metadata.pop(_OWN, None)
-    fields = {"title": memory.title, "category": memory.category, "persistence": memory.persistence}
-    row = {
-        "id": located.id,
-        "memory": memory.text,
-        "hash": md5(memory.text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest(),
-        "metadata": fields | metadata,
-        **_entities(located.location_id),
-    }
-    if memory.expires_at is not None:
-        row["expiration_date"] = memory.expires_at[:10]
-    return row | own if isinstance(own, dict) else row
-
-
-def _entities(place: SubjectKey) -> dict[str, str]:
-    """Return the user, agent and run of a place. Other places become agents, because mem0 needs one of the three."""
-    if isinstance(place, tuple):
-        names, values = place[::2], place[1::2]
-        if len(names) == len(values) and list(names) == [name for name in _ENTITIES if name in names]:
-            return {str(name): str(value) for name, value in zip(names, values, strict=True)}
-    return {"agent_id": place_text(place)}

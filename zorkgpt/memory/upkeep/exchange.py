@@ -38,7 +38,7 @@ _DEFAULTS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A part of a file that was not imported, or a memory that was not exported."""
+    """A part of a file that was not imported."""
 
     where: str
     """Such as `notes/a.md, line 4`."""
@@ -147,6 +147,21 @@ def write_memories(store: Store, path: Path) -> None:
         write_file(path, data)
     except FileError as error:
         raise MemoryStoreError(str(error)) from error
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Write a new file.
+
+    Raises:
+        MemoryStoreError: If the file exists or can't be written.
+    """
+    try:
+        with path.open("xb") as file:
+            file.write(data)
+    except FileExistsError as error:
+        raise MemoryStoreError(f"{path} already exists. Name a new file.") from error
+    except OSError as error:
+        raise MemoryStoreError(f"Can't write {path}: {error.strerror}") from error
 
 
 def import_memories(store: Store, path: Path) -> ImportReport:
