@@ -19,7 +19,6 @@ from zorkgpt.memory.entailment.comparison import (
     Comparison,
     actions_differ,
     compared,
-    is_unsure,
     is_worth_asking,
     share_a_subject,
 )
@@ -204,7 +203,7 @@ class Deduplicator:
         """
         if known and self.judge is None and len(known) <= _MOST_BY_WORDS:
             self.index.prepare()
-            known = [memory for memory in known if not is_unsure(memory, new)]
+            known = [memory for memory in known if compared(memory, new, None).relation != "unsure"]
         return [
             each
             for each in self._compared_with_each(location_id, new, known)

@@ -39,29 +39,41 @@ def compare(older: str, newer: str) -> Contrast:
     - `conflict`: they differ only in one negation or one pair of opposites.
     - `unsure`: anything else, including texts about different things.
     """
-    first, second = read(older), read(newer)
-    relation = _relation(older, newer, first, second)
+    relation = relation_of(older, newer)
     if relation == "same":
         return Contrast("same")
+    first, second = read(older), read(newer)
     if not first.words or not second.words:
         return Contrast("unsure", ("one has no words",))
     if relation == "adds":
         return Contrast("adds", (f"adds: {' '.join(only_in(second, first)) or 'words that are there already'}",))
-    if relation == "says less":
+    if relation == "unsure" and relation_of(newer, older) == "adds":
         return Contrast("unsure", ("the older one says more",))
     return Contrast(relation, _differences(first, second))
 
 
 def relation_of(older: str, newer: str) -> TextRelation:
-    """Return how the newer text relates to the older one. Faster than `compare`, which also finds the reasons."""
-    relation = _relation(older, newer, read(older), read(newer))
-    return "unsure" if relation == "says less" else relation
+    """Return how the newer text relates to the older one, as in `compare`, without looking for the differences."""
+    return "unsure" if _lacks_words(older, newer) else _relation(older, newer)
 
 
-def is_plainly_unsure(older: str, newer: str) -> bool:
-    """Return whether the texts are "unsure" because two words of the older one have no counterpart in the newer one.
+# Cached because all memories of a place are compared after each episode, and few of them are new.
+@lru_cache(maxsize=1 << 15)
+def _relation(older: str, newer: str) -> TextRelation:
+    first, second = read(older), read(newer)
+    if not first.words or not second.words:
+        return "same" if older.strip() == newer.strip() else "unsure"
+    if covered := _covers(first, second):
+        return covered
+    # If the older text says more, they don't contradict each other.
+    is_conflict = _is_conflict(first, second) and not _is_one_of_several(older, first, second)
+    return "conflict" if is_conflict and not _covers(second, first) else "unsure"
 
-    This is a fast check for the most common case. If it returns False, the relation is still unknown.
+
+def _lacks_words(older: str, newer: str) -> bool:
+    """Return whether two words of the older text have no counterpart in the newer one, as with most pairs.
+
+    Then the relation is "unsure", and nothing else has to be compared.
     """
     newer_stems, missing = _stems_in(newer), 0
     for stems in _significant_words(older):
@@ -87,17 +99,6 @@ def _stems_in(text: str) -> frozenset[str]:
 def _stems_of(word: str) -> tuple[str, ...]:
     owner = (word[:-2],) if word.endswith("'s") else ()
     return (*stems_of(word), *owner)
-
-
-def _relation(older: str, newer: str, first: Text, second: Text) -> TextRelation | Literal["says less"]:
-    if not first.words or not second.words:
-        return "same" if older.strip() == newer.strip() else "unsure"
-    if covered := _covers(first, second):
-        return covered
-    if _covers(second, first):
-        return "says less"
-    is_conflict = _is_conflict(first, second) and not _is_one_of_several(older, first, second)
-    return "conflict" if is_conflict else "unsure"
 
 
 def _covers(older: Text, newer: Text) -> Literal["same", "adds"] | None:

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Literal
 
 from zorkgpt.memory.entailment import lexicon
-from zorkgpt.memory.entailment.compare import Contrast, compare, is_plainly_unsure, kind_of, only_in, relation_of
+from zorkgpt.memory.entailment.compare import TextRelation, compare, kind_of, only_in, relation_of
 from zorkgpt.memory.entailment.lexicon import forms_of
 from zorkgpt.memory.entailment.text import read
 from zorkgpt.memory.models import Memory
@@ -48,43 +48,39 @@ _RELATION_IN_WORDS = {"same": "says the same", "conflict": "says the contrary"}
 
 def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
     """Compare two memories by their words. Texts about different actions are never the same fact."""
-    contrast = _contrast_of_long(known.text, new.text) or compare(known.text, new.text)
-    if contrast.relation != "unsure" and actions_differ(known, new):
+    if actions_differ(known, new):
         return Comparison(known, cosine, "unsure", f"the actions differ: {known.action}, {new.action}")
-    if contrast.relation != "unsure" and (words := titles_differ((known.title, new.title), (known.text, new.text))):
-        return Comparison(known, cosine, "unsure", f"the titles differ in: {', '.join(words)}")
-    reason = "; ".join(contrast.reasons)
-    if contrast.relation in _RELATION_IN_WORDS:
-        reason = _RELATION_IN_WORDS[contrast.relation] + (f": {reason}" if reason else "")
-    return Comparison(known, cosine, contrast.relation, reason)
+    if max(len(known.text), len(new.text)) > _LONGEST:
+        return Comparison(known, cosine, *_verdict_on_long(known.text, new.text))
+    # Most pairs are unsure, and nobody reads why.
+    if relation_of(known.text, new.text) == "unsure":
+        return Comparison(known, cosine, "unsure", "")
+    return Comparison(known, cosine, *_verdict(known.title, known.text, new.title, new.text))
 
 
-def is_unsure(known: Memory, new: Memory) -> bool:
-    """Return whether `compared` would return "unsure". Faster, because it finds no reasons."""
-    is_long = _contrast_of_long(known.text, new.text) is not None
-    if actions_differ(known, new) or (not is_long and is_plainly_unsure(known.text, new.text)):
-        return True
-    return _is_unsure(known.title, known.text, new.title, new.text)
+@lru_cache(maxsize=1 << 12)
+def _verdict(title: str, text: str, new_title: str, new_text: str) -> tuple[TextRelation, str]:
+    """Return the relation of two memories whose texts are not "unsure", and the reason."""
+    if words := titles_differ((title, new_title), (text, new_text)):
+        return "unsure", f"the titles differ in: {', '.join(words)}"
+    contrast = compare(text, new_text)
+    reasons = "; ".join(contrast.reasons)
+    if contrast.relation == "adds":
+        return "adds", reasons
+    in_words = _RELATION_IN_WORDS[contrast.relation]
+    return contrast.relation, f"{in_words}: {reasons}" if reasons else in_words
+
+
+def _verdict_on_long(text: str, new_text: str) -> tuple[TextRelation, str]:
+    """Return "same" for equal texts of which one is very long, or "unsure"."""
+    if text.strip() == new_text.strip():
+        return "same", _RELATION_IN_WORDS["same"]
+    return "unsure", "too long to be compared"
 
 
 def actions_differ(known: Memory, new: Memory) -> bool:
     """Return whether the memories are about different actions. False if one of them has no action."""
     return bool(known.action and new.action) and normalized_action(known.action) != normalized_action(new.action)
-
-
-# Cached because all memories of a place are compared after each episode, and few of them are new.
-@lru_cache(maxsize=1 << 15)
-def _is_unsure(title: str, text: str, new_title: str, new_text: str) -> bool:
-    long = _contrast_of_long(text, new_text)
-    relation = relation_of(text, new_text) if long is None else long.relation
-    return relation == "unsure" or bool(titles_differ((title, new_title), (text, new_text)))
-
-
-def _contrast_of_long(older: str, newer: str) -> Contrast | None:
-    """Compare two texts for equality if one of them is very long. None if neither is."""
-    if max(len(older), len(newer)) <= _LONGEST:
-        return None
-    return Contrast("same") if older.strip() == newer.strip() else Contrast("unsure", ("too long to be compared",))
 
 
 def titles_differ(titles: tuple[str, str], texts: tuple[str, str]) -> list[str]:
@@ -133,7 +129,7 @@ def is_worth_asking(older: str, newer: str) -> bool:
     Not if the difference is clearly one of fact: other numbers, opposites, one negation or one direction. Even a model
     that is right about 98% of different pairs would be wrong about some of these.
     """
-    if _contrast_of_long(older, newer) is not None:
+    if max(len(older), len(newer)) > _LONGEST:
         return False
     first, second = read(older), read(newer)
     lost, new = only_in(first, second), only_in(second, first)
