@@ -16,6 +16,7 @@ from zorkgpt.knowledge.synthesis import KnowledgeSynthesizer
 from zorkgpt.knowledge.updater import KnowledgeUpdater
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 from zorkgpt.restore_point import FileRestorer
+from zorkgpt.run_folder import KNOWLEDGE_FILE
 from zorkgpt.runlog.episode_log import EpisodeLog
 from zorkgpt.runlog.episodes import PlayedTurns
 from zorkgpt.runlog.events import EpisodeEnding
@@ -55,7 +56,7 @@ class KnowledgeManager(BaseManager):
         synthesizer = synthesizer or RuleKnowledgeSynthesizer()
         self._asks_a_model = synthesizer.asks_a_model
         self._turns = PlayedTurns(logger, config, game_state)
-        store = store or KnowledgeStore(Path(config.zork_game_workdir) / config.knowledge_file)
+        store = store or KnowledgeStore(Path(config.zork_game_workdir) / KNOWLEDGE_FILE)
         self._updater = KnowledgeUpdater(store, synthesizer, turns_of=self._turns.of)
         episode_log = episode_log or EpisodeLog(logger, config, game_state)
         self._updates = KnowledgeUpdates(logger, config, game_state, self._updater, episode_log)

@@ -18,6 +18,7 @@ from zorkgpt.objectives.review import ReviewClock
 from zorkgpt.objectives.search import ObjectiveSearch
 from zorkgpt.objectives.tracker import ObjectiveTracker
 from zorkgpt.offline.objectives import RuleObjectiveFinder
+from zorkgpt.run_folder import OBJECTIVES_FILE
 from zorkgpt.runlog.episode_log import EpisodeLog
 from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import MapGraph
@@ -53,7 +54,7 @@ class ObjectiveManager(BaseManager):
         super().__init__(logger, config, game_state)
         self._search = search or ObjectiveSearch(MapGraph(), rules=RuleObjectiveFinder())
         self.tracker = ObjectiveTracker(stale_after=config.objective_stale_after_turns, exit_name_of=exit_name)
-        file = ObjectivesFile(Path(config.zork_game_workdir) / config.objectives_file) if remember else None
+        file = ObjectivesFile(Path(config.zork_game_workdir) / OBJECTIVES_FILE) if remember else None
         episode_log = episode_log or EpisodeLog(logger, config, game_state)
         self._records = ObjectiveRecords(logger, self.tracker, episode_log, file)
         self._review = ReviewClock(config)

@@ -33,6 +33,7 @@ from zorkgpt.memory.settings import settings_of
 from zorkgpt.memory.things import is_attempts_entry
 from zorkgpt.offline.memory_synthesizer import RuleSynthesizer
 from zorkgpt.player import Player
+from zorkgpt.run_folder import KNOWLEDGE_FILE
 from zorkgpt.runlog.episode_log import EpisodeLog
 from zorkgpt.runlog.events import PlayerKind
 from zorkgpt.runlog.recording import AppliedAnswers
@@ -135,7 +136,7 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
     background_llm = BackgroundLLM(llm) if llm is not None and background.enabled else llm
     knowledge = memory = synthesizer = None
     if options.remember and config.simple_memory.enabled and not options.is_plain:
-        knowledge = KnowledgeStore(Path(config.zork_game_workdir) / config.knowledge_file)
+        knowledge = KnowledgeStore(Path(config.zork_game_workdir) / KNOWLEDGE_FILE)
         if background_llm is not None:
             window = config.get_memory_history_window()
             synthesizer = ModelSynthesizer(background_llm, history_window=window, asks_for_exits=True)

@@ -305,16 +305,10 @@ class FilesSection(SettingsSection):
     """Map."""
     episode_log_file: str = EPISODE_LOG
     """Log of an episode, in its folder under `runs/`."""
-    objectives_file: str = "objectives.json"
-    """Objectives kept across episodes."""
     state_export_file: str = STATE_FILE
     """State of the running episode."""
-    knowledge_file: str = "knowledgebase.md"
-    """Knowledge base."""
 
-    _plain = field_validator(
-        "map_state_file", "episode_log_file", "objectives_file", "state_export_file", "knowledge_file"
-    )(_file_name)
+    _plain = field_validator("map_state_file", "episode_log_file", "state_export_file")(_file_name)
 
 
 class DeduplicationSection(SettingsSection):

@@ -15,11 +15,24 @@ MARKER = "story.json"
 TRAIL_FILE = "trail.json"
 """A summary of the log for later episodes."""
 MAP_FILE = "map_state.json"
+KNOWLEDGE_FILE = "knowledgebase.md"
+OBJECTIVES_FILE = "objectives.json"
 BEST_LINE_FILE = "best_line.json"
 """The commands that led to the highest score so far, verified by replay."""
 STATE_FILE = "current_state.json"
 """The default names of the map and of the running episode's state."""
-FIXED_NAMES = (RUNS, MODEL_CALLS, CHECKPOINT, TURN_JOURNAL, UNDO, MARKER, TRAIL_FILE, BEST_LINE_FILE)
+FIXED_NAMES = (
+    RUNS,
+    MODEL_CALLS,
+    CHECKPOINT,
+    TURN_JOURNAL,
+    UNDO,
+    MARKER,
+    TRAIL_FILE,
+    BEST_LINE_FILE,
+    KNOWLEDGE_FILE,
+    OBJECTIVES_FILE,
+)
 """The names that can't be changed by settings."""
 
 
