@@ -12,7 +12,7 @@ from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState, ReasoningEntry
 from session.history import TurnRecord
-from zorkgpt.context.history import Overflow, Summarizer, unsummarized
+from zorkgpt.context.history import ModelSummarizer, Overflow, unsummarized
 from zorkgpt.context.view import PlayerView
 from zorkgpt.errors import LLMError
 from zorkgpt.memory.episode import recent_turns
@@ -41,7 +41,7 @@ class ContextManager(BaseManager):
         game_state: GameState,
         *,
         view: PlayerView | None = None,
-        summarizer: Summarizer | None = None,
+        summarizer: ModelSummarizer | None = None,
         background: BackgroundQuestions | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)

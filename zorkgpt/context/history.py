@@ -1,7 +1,6 @@
 """The turns of the episode, and the summary of older turns that don't fit into the prompt."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from pydantic import BaseModel, Field
 
@@ -43,18 +42,6 @@ class Overflow:
     """The turns, oldest first."""
     previous: str
     """The summary of the turns before them; "" if there is none."""
-
-
-class Summarizer(Protocol):
-    """Summarizes the older turns of an episode."""
-
-    def summarize(self, overflow: Overflow) -> str:
-        """Return a summary that combines the previous one with these turns.
-
-        Raises:
-            LLMError: If the model could not be asked, or its answer could not be read.
-        """
-        ...
 
 
 class ModelSummarizer:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from game_interface.models import Language, Observation
+from game_interface.game import Game
+from game_interface.models import Observation
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.outcome import affected_objects, changed_by_themselves
@@ -19,7 +20,6 @@ from zorkgpt.context.navigation import (
 )
 from zorkgpt.explore.best_line import LineAhead
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.retrieval import Recall
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import Danger, NoRoute, PlayerContext, Route
@@ -35,19 +35,6 @@ class Goals(Protocol):
 
     def destination(self) -> int | None:
         """Return the location of the most promising objective with a location; None if there is none."""
-        ...
-
-
-class ThingsAndWords(Protocol):
-    """The things in sight of the player and the words that the parser knows, as in `game_interface.game.Game`."""
-
-    @property
-    def language(self) -> Language | None:
-        """The vocabulary and the grammar; None if unknown."""
-        ...
-
-    def things(self) -> tuple[ThingState, ...]:
-        """Return the visible and carried things, with their states."""
         ...
 
 
@@ -70,7 +57,7 @@ class PlayerView:
         graph: MapGraph | None = None,
         recall: Recall = lambda location_id: (),
         memory: SimpleMemoryManager | None = None,
-        game: ThingsAndWords | None = None,
+        game: Game | None = None,
         goals: Goals | None = None,
         knowledge: Callable[[Observation], Sequence[str]] = lambda now: (),
         best_line: Callable[[Observation], LineAhead | None] = lambda now: None,

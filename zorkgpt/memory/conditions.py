@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Protocol
 
 from zorkgpt.memory.claims import State, holds, separating
 from zorkgpt.memory.ids import memory_id
@@ -14,12 +13,6 @@ from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import OBSERVATIONS, TurnStamp
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.versions import same_words
-
-
-class ObservedStates(Protocol):
-    """Provides the states in which a memory was observed to be true."""
-
-    def states(self, place: SubjectKey, memory: Memory, /) -> list[State]: ...
 
 
 class Observations:
@@ -82,7 +75,7 @@ class Rivals:
 
 
 def rivals(
-    observations: ObservedStates,
+    observations: Observations,
     location_id: SubjectKey,
     memory: Memory,
     believed: Iterable[Memory],
@@ -115,7 +108,7 @@ def rivals(
 
 
 def conditions(
-    observations: ObservedStates,
+    observations: Observations,
     location_id: SubjectKey,
     memory: Memory,
     believed: Iterable[Memory],

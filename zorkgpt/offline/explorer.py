@@ -5,11 +5,11 @@ Its rules are the same for every game. With it, everything else can be run, test
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import TypeAdapter
 
-from game_interface.models import Language, Scene
+from game_interface.game import Game
 from zorkgpt.memory.retrieval import Recall
 from zorkgpt.offline.behaviors import BEHAVIORS, Behavior
 from zorkgpt.offline.candidates import COST, Nouns
@@ -25,15 +25,6 @@ from zorkgpt.world.graph import MapGraph
 
 Experiences = Callable[[], Experience]
 """Returns the experience of earlier episodes."""
-
-
-class Senses(Protocol):
-    """The Z-machine's ground truth about words and things."""
-
-    @property
-    def language(self) -> Language | None: ...
-
-    def scene(self) -> Scene | None: ...
 
 
 class OfflineExplorer:
@@ -53,7 +44,7 @@ class OfflineExplorer:
         self,
         graph: MapGraph,
         recall: Recall | None = None,
-        senses: Senses | None = None,
+        senses: Game | None = None,
         experience: Experiences = Experience,
         seed: int = 1,
         *,
