@@ -27,7 +27,7 @@ def test_log_contains_all_turns_and_the_end(tmp_path):
     events = read_episode(tmp_path, 1)
     at_the_end = [KnowledgeUpdated, LeftToTry, DeduplicationMetrics, EpisodeEnded]
     assert [type(event) for event in events] == [EpisodeStarted, *[TurnRecord] * 7, *at_the_end]
-    assert [event.turn for event in events[1:-3]] == list(range(1, 8))
+    assert [event.turn for event in events[1:-4]] == list(range(1, 8))
     assert events[0].story["bundled"] is True
     assert events[-1].reason == "turn limit"
 
