@@ -19,7 +19,7 @@ from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.models import Memory, MemoryStatus
 from zorkgpt.memory.places import place_in_words, place_order
 
-STORIES = ("slackwater", "perils", "strongbox", "sluice", "lantern", "rowboat")
+STORIES = ("slackwater", "perils", "nightfall", "sluice", "lantern", "rowboat")
 SEEDS = (1, 2)
 _FIRST, _SECOND = 18, 24
 """The number of commands of a walkthrough in each episode."""
