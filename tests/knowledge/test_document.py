@@ -68,11 +68,13 @@ def _kept(data: bytes) -> list[bytes]:
     return [row for row in data.split(b"\n") if not row.startswith(b"<!-- processed: ")]
 
 
-def test_new_file_has_all_sections_in_order():
+def test_new_file_has_only_the_sections_with_lines():
     document = (
         KnowledgeDocument()
-        .added(a_line("It bites.", KnowledgeSection.DANGERS))
+        .with_processed(1, ProcessedTurns(9))
         .added(a_line("Look first.", KnowledgeSection.META_STRATEGIES))
+        .added(a_line("It bites.", KnowledgeSection.DANGERS, confirmed=2))
+        .added(a_line("It is wet.", KnowledgeSection.ENVIRONMENT, contradicted=1))
     )
     assert (
         render(document).decode()
@@ -80,31 +82,27 @@ def test_new_file_has_all_sections_in_order():
 
 ## DANGERS & THREATS
 
-- It bites. *(Ep1, T1; confirmed 0, contradicted 0)*
-
-## PUZZLE SOLUTIONS
-
-## STRATEGIC PATTERNS
-
-## DEATH & DANGER ANALYSIS
-
-## COMMAND SYNTAX
-
-## LESSONS LEARNED
+- It bites. *(Ep1, T1; confirmed 2)*
 
 ## CROSS-EPISODE INSIGHTS
 
-### Death patterns
-
 ### Environment
+
+- It is wet. *(Ep1, T1; contradicted 1)*
 
 ### Meta-strategies
 
-- Look first. *(Ep1, T1; confirmed 0, contradicted 0)*
+- Look first. *(Ep1, T1)*
 
-### Discoveries
+<!-- processed: Ep1, until T9 -->
 """
     )
+
+
+def test_new_file_without_lines_has_no_sections():
+    document = KnowledgeDocument().with_processed(1, ProcessedTurns(9))
+    assert render(document) == b"# Knowledge\n\n<!-- processed: Ep1, until T9 -->\n"
+    assert not is_damaged(render(document))
 
 
 def test_lines_by_a_person_are_read_from_our_sections():
@@ -121,9 +119,9 @@ def test_lines_are_added_to_a_persons_file_in_place():
     text = render(document).decode()
     new = [row for row in text.splitlines() if row not in HAND.splitlines()]
     assert new == [
-        "- Doors creak. *(Ep1, T1; confirmed 0, contradicted 0)*",
+        "- Doors creak. *(Ep1, T1)*",
         "## CROSS-EPISODE INSIGHTS",
-        "- It is wet. *(Ep1, T1; confirmed 0, contradicted 0)*",
+        "- It is wet. *(Ep1, T1)*",
     ]
     assert {line.text: line.section for line in parse(text.encode()).lines} == {
         "It bites.": KnowledgeSection.SYNTAX,
@@ -138,7 +136,7 @@ def test_changed_line_keeps_its_place_and_line_ending():
     data = b"## LESSONS LEARNED\r\n- a *(Ep1, T1)*\r\n- b *(Ep1, T2)*\r\nend"
     document = parse(data)
     changed = document.changed(document.lines[0], document.lines[0].with_evidence(confirmed=1))
-    assert render(changed) == data.replace(b"a *(Ep1, T1)*", b"a *(Ep1, T1; confirmed 1, contradicted 0)*")
+    assert render(changed) == data.replace(b"a *(Ep1, T1)*", b"a *(Ep1, T1; confirmed 1)*")
 
 
 @pytest.mark.parametrize("data", [b"", b" \n\n", b"\x00\x00\x00", b"\xff\xfe\x00garbage\x80"])

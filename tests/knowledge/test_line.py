@@ -28,7 +28,8 @@ def test_text_never_becomes_structure(line):
 
 
 def test_line_format():
-    assert render_line(LINE) == "- The dark bites. *(Ep2, T14-T20; confirmed 3, contradicted 0)*"
+    assert render_line(LINE) == "- The dark bites. *(Ep2, T14-T20; confirmed 3)*"
+    assert render_line(replace(LINE, confirmed=0)) == "- The dark bites. *(Ep2, T14-T20)*"
     struck = replace(LINE, struck=True, contradicted=4, reason="It was light.")
     assert render_line(struck) == (
         '- ~~The dark bites.~~ *(Ep2, T14-T20; confirmed 3, contradicted 4; because "It was light.")*'
@@ -40,6 +41,7 @@ def test_line_format():
     [
         ("* The dark bites. *(Ep2, T14–20; confirmed 3, contradicted 0)*  ", LINE),
         ("- The dark bites. *(Ep2, T14-T20; borne out 3, contradicted 0)*", LINE),
+        ("- The dark bites. *(Ep2, T14-T20; contradicted 3)*", replace(LINE, confirmed=0, contradicted=3)),
         ("- The dark bites. *(Ep2, T14-T20)*", replace(LINE, confirmed=0)),
         ("- The *dark* bites. *(Ep2, T14-T20)*", replace(LINE, text="The *dark* bites.", confirmed=0)),
         ("- The dark bites. *(Ep2, T14-T20; worked 5/9)*", replace(LINE, confirmed=0, extra=("worked 5/9",))),
@@ -55,7 +57,7 @@ def test_reading_is_forgiving(row, expected):
 
 def test_fields_of_a_newer_version_are_kept():
     line = parse_line('- It bites. *(Ep1, T2; shown "a; b"; confirmed 1, contradicted 0)*', KnowledgeSection.DANGERS)
-    assert render_line(line) == '- It bites. *(Ep1, T2; confirmed 1, contradicted 0; shown "a; b")*'
+    assert render_line(line) == '- It bites. *(Ep1, T2; confirmed 1; shown "a; b")*'
 
 
 NEW = replace(LINE, confirmed=0)

@@ -113,7 +113,7 @@ class KnowledgeDocument:
 
     def added(self, line: KnowledgeLine) -> "KnowledgeDocument":
         """Return the document with a new line at the end of its section."""
-        rows = list(self.rows) or _empty_document(self.eol)
+        rows = list(self.rows) or [Row(_TITLE + self.eol)]
         if not any(row.opens is line.section for row in rows):
             rows = _with_section(rows, line.section, self.eol)
         at = max(
@@ -143,7 +143,7 @@ class KnowledgeDocument:
     def with_processed(self, episode: int | str, processed: ProcessedTurns) -> "KnowledgeDocument":
         """Return the document with the processed turns of this episode updated."""
         ledger = dict(self.processed) | {str(episode): processed}
-        rows = list(self.rows) or _empty_document(self.eol)
+        rows = list(self.rows) or [Row(_TITLE + self.eol)]
         notes = [number for number, row in enumerate(rows) if parse_ledger(row.raw) is not None]
         for number in reversed(notes[1:]):
             del rows[number]
@@ -247,14 +247,6 @@ def _points(rows: tuple[Row, ...]) -> Iterator[tuple[KnowledgeSection, str]]:
 
 def _has_content(row: Row, section: KnowledgeSection) -> bool:
     return row.section is section and bool(row.raw.strip())
-
-
-def _empty_document(eol: str) -> list[Row]:
-    """Return the rows of a new file with all sections."""
-    rows = [Row(_TITLE + eol)]
-    for section in ORDER:
-        rows += [Row(eol), Row(section.heading + eol, section, opens=section)]
-    return rows
 
 
 def _with_section(rows: list[Row], section: KnowledgeSection, eol: str) -> list[Row]:

@@ -62,7 +62,9 @@ _LINE = re.compile(r"[-*+] (?P<text>.*) \*\((?P<mark>(?:[^\\*]|\\.)*)\)\*[ \t]*"
 _STRUCK = re.compile(r"~~(?P<text>.*)~~")
 _SINCE = re.compile(r"Ep(?P<episode>.+), T(?P<first>\d{1,9})(?:[-–→]T?(?P<last>\d{1,9}))?")
 # Files of earlier versions say "borne out".
-_COUNTS = re.compile(r"(?:confirmed|borne out) (?P<confirmed>\d{1,9}), contradicted (?P<contradicted>\d{1,9})")
+_COUNTS = re.compile(
+    r"(?:(?:confirmed|borne out) (?P<confirmed>\d{1,9}))?(?:, )?(?:contradicted (?P<contradicted>\d{1,9}))?"
+)
 _BECAUSE = re.compile(r'because "(?P<reason>(?:[^"\\]|\\.)*)"')
 _PARTS = re.compile(r'(?:[^;"\\]|\\.|"(?:[^"\\]|\\.)*")+|"')
 
@@ -88,6 +90,12 @@ class KnowledgeLine:
     """Why it was struck; "" if a person struck it. If the line is not struck, a person has restored it."""
     extra: tuple[str, ...] = ()
     """Unknown parts of the mark, written by a later version, verbatim."""
+
+    @property
+    def evidence(self) -> str:
+        """The counts that are not zero: "confirmed 2, contradicted 1"."""
+        counts = {"confirmed": self.confirmed, "contradicted": self.contradicted}
+        return ", ".join(f"{name} {count}" for name, count in counts.items() if count)
 
     def with_evidence(self, *, confirmed: int = 0, contradicted: int = 0, reason: str = "") -> "KnowledgeLine":
         """Return the line with more evidence; struck if it was contradicted and never confirmed.
@@ -134,18 +142,17 @@ def parse_line(row: str, section: KnowledgeSection) -> KnowledgeLine | None:
 
 def _mark(line: KnowledgeLine) -> str:
     span = f"T{line.first_turn}" + (f"-T{line.last_turn}" if line.last_turn != line.first_turn else "")
-    parts = [
-        f"Ep{escape(str(line.episode), _MARK)}, {span}",
-        f"confirmed {line.confirmed}, contradicted {line.contradicted}",
-    ]
+    parts = [f"Ep{escape(str(line.episode), _MARK)}, {span}"]
+    if line.evidence:
+        parts.append(line.evidence)
     if line.reason:
         parts.append(f'because "{escape(line.reason, _MARK)}"')
     return "; ".join((*parts, *line.extra))
 
 
 def _with_part(line: KnowledgeLine, part: str) -> KnowledgeLine:
-    if found := _COUNTS.fullmatch(part):
-        return replace(line, confirmed=int(found["confirmed"]), contradicted=int(found["contradicted"]))
+    if part and (found := _COUNTS.fullmatch(part)):
+        return replace(line, confirmed=int(found["confirmed"] or 0), contradicted=int(found["contradicted"] or 0))
     if found := _BECAUSE.fullmatch(part):
         return replace(line, reason=single_spaced(unescape(found["reason"])))
     return replace(line, extra=(*line.extra, part)) if part else line

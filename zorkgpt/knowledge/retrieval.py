@@ -116,9 +116,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _shown_text(line: KnowledgeLine) -> str:
-    if not line.contradicted:
-        return line.text
-    return f"{line.text} (later: confirmed {line.confirmed}, contradicted {line.contradicted})"
+    return f"{line.text} (later: {line.evidence})" if line.contradicted else line.text
 
 
 def _fitting(lines: Iterable[RelevantLine], budget: int) -> Iterator[RelevantLine]:
