@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import zlib
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from zorkgpt.runlog.story_folder import StoryMark, mark_folder, read_mark, story
 
 pytestmark = pytest.mark.slow
 
+PROJECT = Path(__file__).resolve().parents[2]
 ROOT = Path("game_files")
 SLACK_WATER = ROOT / "slack-water"
 OTHER = ROOT / "other"
@@ -292,3 +294,18 @@ def test_invalid_marker_is_ignored_in_listings(tmp_path, content):
 def test_escape_sequences_in_a_marker_are_removed(tmp_path):
     (tmp_path / MARKER).write_text(json.dumps({"sha256": "a" * 64, "title": "\x1b[31mRed", "later": 1}))
     assert read_mark(tmp_path).name == "\ufffd[31mRed"
+
+
+def test_run_leaves_git_status_clean(tmp_path):
+    shutil.copy(PROJECT / ".gitignore", tmp_path)
+    (tmp_path / ROOT).mkdir()
+    shutil.copy(PROJECT / ROOT / "README.md", tmp_path / ROOT)
+    subprocess.run(["git", "init", "-q"], check=True)
+    subprocess.run(["git", "add", "."], check=True)
+    assert run(["--episodes", "2", "--max-turns", "9", "--quiet"]) == 0
+    assert run(["eval", "learning-2x9", "--games", "slackwater", "--seeds", "1", "--ablate", "off", "--jobs", "1"]) == 0
+    assert run(["map", "svg", "--out", "map.svg"]) == 0
+    assert run(["map", "graphml", "--out", "map.graphml"]) == 0
+    assert run(["view", "--export", "run.html"]) == 0
+    status = subprocess.run(["git", "status", "--porcelain"], capture_output=True, text=True, check=True)
+    assert status.stdout.splitlines() == ["A  .gitignore", "A  game_files/README.md"]
