@@ -9,7 +9,7 @@ from rich.console import Console
 from orchestration.players import PlayerChoice
 from session.history import TurnRecord, UsageTotals
 from tests.fixtures.clock import Clock
-from tests.fixtures.runs import a_run, a_walkthrough
+from tests.fixtures.runs import a_run, a_walkthrough, turns_of
 from zorkgpt.cli.display import BarDisplay, LineDisplay, ScreenDisplay, display_for, shortened
 from zorkgpt.cli.progress import RunProgress, duration
 from zorkgpt.cli.status import Status, StatusLine
@@ -141,6 +141,47 @@ def test_screen_shows_the_end_of_an_episode(tmp_path):
     screen.display.close()
     assert "Episode 1 ended: turn limit, score 1/100, 5 turns" in text
     assert "scores so far: 1" in text
+
+
+def test_screen_shows_what_outlives_the_episode_with_its_place(tmp_path):
+    pace = RunProgress(1, 12)
+    screen = Screen(pace, width=200, height=45)
+    steps = [
+        "read the letter",
+        "north",
+        "north",
+        "east",
+        "up",
+        "east",
+        "up",
+        "down",
+        "northwest",
+        "examine window",
+        "open window",
+        "south",
+    ]
+    with a_walkthrough(tmp_path, *steps, watchers=(pace, screen.display)) as run:
+        run.play_episode()
+        text = screen.text()
+    screen.display.close()
+    events = [event for turn in turns_of(tmp_path) for event in turn.memory_events]
+    assert any(event.title == "Now here" for event in events)
+    assert learned_lines(text)[:8] == [
+        "+ south: +5 points (Back Garden): Leads to Kitchen.",
+        "+ Starts here (Kitchen): Storm lamp (unlit), iron key. On the long table:",
+        "stale bread.",
+        "+ open window: +2 points (Back Garden): Opens the small window. You untwist",
+        "the wire, and the window opens with the small scream of all such windows.",
+        '+ Tried without effect (Orchard): "up", "east", "down" changed nothing here.',
+        "+ Starts here (Back Garden): Small window (closed), black berries.",
+        "+ Starts here (Orchard): Pear, wooden clapper.",
+    ]
+
+
+def learned_lines(screen: str) -> list[str]:
+    """Return the lines of the lower side panel."""
+    rows = screen.partition("Learned in this episode")[2].splitlines()[1:]
+    return [line for row in rows if (line := row.rpartition("│")[0].rpartition("│")[2].strip())]
 
 
 def test_screen_shows_position_rate_and_time_left(tmp_path):

@@ -22,7 +22,7 @@ from session.history import Rejection, TurnRecord
 from zorkgpt.cli.progress import RunProgress
 from zorkgpt.cli.status import Status, StatusLine
 from zorkgpt.delegating_players import FOLLOWED
-from zorkgpt.memory.models import MemoryEvent
+from zorkgpt.memory.models import MemoryEvent, PlaceKey
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeEnding, EpisodeResumed, EpisodeStarted, PlayerKind
 from zorkgpt.text import number_of, printable, visible
 
@@ -45,15 +45,16 @@ _CHOOSERS = {
 }
 _NOTHING_NEW = ("seen again", "ignored")
 """Kinds of memory events that added nothing new."""
+_WITH_TEXT = ("added", "edited")
+"""Kinds of memory events that are shown as the text of the memory."""
 _SIGN = {
     "added": "+",
-    "seen again": "=",
+    "edited": "~",
     "merged": "=",
     "superseded": "~",
     "contested": "?",
     "qualified": "~",
     "invalidated": "✗",
-    "ignored": "·",
 }
 
 
@@ -199,7 +200,8 @@ class ScreenDisplay:
         self._heading = visible(heading)
         self._progress = progress
         self._turns: deque[TurnRecord] = deque(maxlen=12)
-        self._learned: deque[MemoryEvent] = deque(maxlen=14)
+        self._learned: dict[tuple[PlaceKey | None, str, str], Text] = {}
+        """The last change of each lasting memory of this episode, newest last, by place or other subject, and title."""
         self._scores: list[str] = []
         """The final scores of finished episodes."""
         self._opening = self._ending = ""
@@ -232,10 +234,20 @@ class ScreenDisplay:
     def turn_played(self, record: TurnRecord) -> None:
         with self._changing:
             self._turns.append(record)
-            self._learned.extend(event for event in record.memory_events if event.kind not in _NOTHING_NEW)
+            for event in record.memory_events:
+                self._note_learned(event, record)
         step = record.transition
         if step.before.score != step.after.score or step.finished:
             self._linger()
+
+    def _note_learned(self, event: MemoryEvent, record: TurnRecord) -> None:
+        """Record a change of a memory. Ephemeral ones describe the running episode, so they are not learned."""
+        if event.kind in _NOTHING_NEW or not event.persistence.outlives_episode:
+            return
+        key = event.location_id, event.subject, event.title
+        self._learned.pop(key, None)
+        if event.kind != "removed":
+            self._learned[key] = Text(printable(memory_line(event, _place_name(event, record))), style_of(event))
 
     def episode_ended(self, event: EpisodeEnded) -> None:
         with self._changing:
@@ -257,7 +269,7 @@ class ScreenDisplay:
     def frame(self) -> RenderableType:
         """Return the current content of the screen."""
         with self._changing:
-            turns, learned = list(self._turns), list(self._learned)
+            turns, learned = list(self._turns), list(self._learned.values())
         width, height = self._console.size
         layout, body, side = Layout(), Layout(), Layout()
         layout.split_column(Layout(self._header(turns, width), size=_HEADER_HEIGHT), body)
@@ -321,9 +333,8 @@ class ScreenDisplay:
         title = f"{title} ({printable(place.name)})" if place else title
         return self._side_panel([Text(line) for line in lines], title, "green", width, height)
 
-    def _learned_panel(self, learned: Sequence[MemoryEvent], width: int, height: int) -> RenderableType:
-        lines = [Text(printable(memory_line(event)), style_of(event)) for event in reversed(learned)]
-        return self._side_panel(lines, "Learned in this episode (newest first)", "magenta", width, height)
+    def _learned_panel(self, learned: Sequence[Text], width: int, height: int) -> RenderableType:
+        return self._side_panel(learned[::-1], "Learned in this episode (newest first)", "magenta", width, height)
 
     def _side_panel(self, lines: Sequence[Text], title: str, style: str, width: int, height: int) -> RenderableType:
         """Return a panel with the first lines and a count of the lines that don't fit."""
@@ -412,15 +423,29 @@ def rejection_line(rejection: Rejection) -> str:
     return f"! rejected: {rejection.action} ({rejection.reason})"
 
 
-def memory_line(event: MemoryEvent) -> str:
-    """Return a line about a change of a memory."""
-    detail = f" ({event.detail})" if event.detail else ""
-    text = f": {' '.join(event.text.split())}" if event.kind in ("added", "seen again") and event.text else ""
-    kind = "" if event.kind == "added" else f"{event.kind}: "
-    return f"{_SIGN.get(event.kind, ' ')} {kind}{event.title}{text}{detail}"
+def memory_line(event: MemoryEvent, place: str) -> str:
+    """Return a line about a change of a memory.
+
+    Args:
+        place: The name of its place. "" if unknown.
+    """
+    where = f" ({place})" if place else ""
+    line = f"{event.title}{where}"
+    if event.kind in _WITH_TEXT and event.text:
+        line += f": {' '.join(event.text.split())}"
+    else:
+        line = f"{event.kind}: {line}" + (f" ({event.detail})" if event.detail else "")
+    return f"{_SIGN.get(event.kind, ' ')} {line}"
+
+
+def _place_name(event: MemoryEvent, record: TurnRecord) -> str:
+    """Return the name of a memory's place if the player was there on this turn, otherwise ""."""
+    step = record.transition
+    near = (location for location in (step.before.location, step.after.location) if location)
+    return next((location.name for location in near if location.num == event.location_id), "")
 
 
 def style_of(event: MemoryEvent) -> str:
     """Return the style of a line about a memory."""
-    styles = {"added": "green", "seen again": "dim", "superseded": "yellow", "invalidated": "red"}
+    styles = {"added": "green", "superseded": "yellow", "invalidated": "red"}
     return styles.get(event.kind, "dim")
