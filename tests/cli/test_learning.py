@@ -11,10 +11,11 @@ from game_interface.story import find_story
 from session.history import TurnRecord
 from session.outcome import failed
 from tests.fixtures.command_line import command
-from tests.fixtures.runs import RULES, a_run
+from tests.fixtures.runs import RULES, a_run, a_walkthrough
 from zorkgpt.cli.control import ControlEpisode
 from zorkgpt.cli.learning import Learning, learning_of
 from zorkgpt.cli.summary import summary_of, write_summary
+from zorkgpt.memory.storage.markdown import read_document
 from zorkgpt.run_folder import EPISODE_LOG
 from zorkgpt.runlog.episodes import read_episode
 
@@ -52,6 +53,20 @@ def test_useful_memories_are_sorted_by_points(played):
     assert memories[0].points > 0
 
 
+@pytest.mark.slow
+def test_death_that_a_memory_foresaw_is_not_useful(tmp_path):
+    steps = ("read the letter", "north", "west", "west", "west", "north", "west", "south", "take amber bead", "south")
+    with a_walkthrough(tmp_path, *steps) as run:
+        assert [run.play_episode().deaths for _ in range(3)] == [1, 1, 1]
+    deadly = next(each for each in read_document(tmp_path / "Memories.md").memories(100) if each.category == "DANGER")
+    assert (deadly.title, deadly.tried, deadly.worked) == ("south: kills you", 2, 2)
+    useful = [(memory.title, memory.place, memory.worked, memory.points) for memory in learned(tmp_path).memories]
+    assert useful == [
+        ("take amber bead: +4 points", "Marsh", 2, 8),
+        ("read the letter: +1 point", "Causeway End", 2, 2),
+    ]
+
+
 @pytest.mark.parametrize("columns", [60, 80, 140])
 def test_summary_has_one_score_bar_per_episode(played, columns):
     lines = summary_text(played, columns)
@@ -73,7 +88,7 @@ def test_summary_compares_mistakes_with_and_without_memory(played):
     with_memory = sum(count.repeated for count in later) / sum(count.actions for count in later)
     lines = summary_text(played, 80, control=first)
     assert f"Repeated mistakes: {with_memory:.0%} of actions with memory, {failures / len(turns):.0%} without" in lines
-    assert f"  Without: measured in a control episode without memory, {len(turns)} turns." in lines
+    assert f"  Without: {failures} of {len(turns)} actions in a control episode without memory." in lines
     assert len(lines) < 24
 
 

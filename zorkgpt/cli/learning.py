@@ -8,7 +8,9 @@ from pathlib import Path
 from session.history import TurnRecord
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.agent_memory import AgentMemory
-from zorkgpt.memory.models import SubjectKey
+from zorkgpt.memory.losses import loss_in
+from zorkgpt.memory.models import NO_EFFECT, Category, Memory, MemoryKind, SubjectKey
+from zorkgpt.memory.places import is_place
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import Trial
 from zorkgpt.memory.storage.lasting import LastingMemories, heading_of
@@ -130,18 +132,26 @@ def _useful_memories(
     for (place, title), followed in by_memory.items():
         worked = [trial for trial in followed if trial.worked]
         memory = next((each for each in lasting.memories(place) if each.title == title and is_current(each)), None)
-        if memory is None or not worked:
+        name = heading_of(lasting, place).name
+        points = sum(gains.get((trial.episode, trial.turn), 0) for trial in worked)
+        if memory is None or not _promises_gain(memory) or not worked or points < 0 or not is_place(place) or not name:
             continue
         useful.append(
             UsefulMemory(
                 title=title,
-                place=heading_of(lasting, place).name,
+                place=name,
                 learned_in=memory.first_seen_in,
                 shown=max(shown[place, title], len(followed)),
                 followed=len(followed),
                 worked=len(worked),
-                points=sum(gains.get((trial.episode, trial.turn), 0) for trial in worked),
+                points=points,
             )
         )
     useful.sort(key=lambda memory: (memory.points, memory.worked), reverse=True)
     return tuple(useful[:_SHOWN_MEMORIES])
+
+
+def _promises_gain(memory: Memory) -> bool:
+    """Return whether following the memory is meant to help, unlike a warning of a loss or of a vain action."""
+    is_warning = memory.kind is MemoryKind.DANGER or memory.category in (Category.DANGER, Category.FAILURE)
+    return not is_warning and memory.outcome != NO_EFFECT and loss_in(memory.outcome) is None

@@ -170,8 +170,8 @@ def _mistakes(summary: dict[str, Any]) -> Iterator[str]:
     elif control is not None:
         yield f"{rate} with memory, {control['rate']:.0%} without"
         yield f"  With: {counted} in {number_of(mistakes['episodes'], 'later episode', 'later episodes')}."
-        turns = number_of(control["actions"], "turn", "turns")
-        yield f"  Without: measured in a control episode without memory, {turns}."
+        without = f"{control['repeated_failed_actions']} of {number_of(control['actions'], 'action', 'actions')}"
+        yield f"  Without: {without} in a control episode without memory."
     else:
         yield f"{rate} with memory ({counted})"
         if summary["player"] == PlayerKind.MODEL:
