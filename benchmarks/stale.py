@@ -4,8 +4,9 @@
 
 The whole loop plays a walkthrough, and a scripted answerer replaces the memory's model: it knows the truth of each turn
 and words it as a careful model would (`benchmarks.stale_answerer`). Each row of the table uses a different answerer, or
-a different store for the same answers. Plain notes are shown newest first within the memory's own budget; with vectors,
-the notes most similar to what the player reads now are shown. Zork I is played if ZORKGPT_ZORK1 names it.
+a different store for the same answers. Without lifetimes, all memories are kept after a restart. Plain notes are shown
+newest first within the memory's own budget; with vectors, the notes most similar to what the player reads now are
+shown. Zork I is played if ZORKGPT_ZORK1 names it.
 
 Before each turn, `benchmarks.stale_judge` judges the lines of `get_location_memory`, including those about things in
 sight, which the prompt omits:
@@ -43,6 +44,7 @@ from tests.fixtures import own_stories
 from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
 from zorkgpt.embeddings.provider import EmbeddingProvider
 from zorkgpt.errors import ZorkGPTError
+from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.truth import WorldSnapshot
 from zorkgpt.memory.claims import STATES
 from zorkgpt.memory.retrieval import Budget, estimated_tokens
@@ -175,6 +177,7 @@ class Arm:
 
     name: str
     style: Style
+    ablation: Ablation = Ablation.ON
 
 
 ARMS = (
@@ -182,6 +185,7 @@ ARMS = (
     Arm("no claims", Style(has_claims=False)),
     Arm("20 % of the claims wrong", Style(wrong_share=WRONG_SHARE)),
     Arm("classic answers", Style(has_claims=False, has_kind=False, is_classic=True)),
+    Arm("no lifetimes", Style(), Ablation.NO_CLASSES),
 )
 GOAL_ROWS = 3
 """The number of rows that must meet the goals."""
@@ -230,7 +234,9 @@ def play(story: str, arm: Arm, turns: int, episodes: int, vectors: Vectors | Non
             assemble(config, options) as game,
         ):
             seen: dict[int, set[int]] = defaultdict(set)
-            for _ in range(episodes):
+            for episode in range(episodes):
+                if episode:
+                    arm.ablation.prepare(config, last=episode, seed=seed)
                 game.reset_episode()
                 for observer in observers:
                     observer.begin()
@@ -318,6 +324,17 @@ def table(played: dict[str, list[Played]]) -> Table:
     return Table(columns=["stale / omitted / updates correct", *played], rows=rows)
 
 
+def summary_of(played: dict[str, list[Played]]) -> Table:
+    """Return a table of the stale shares, with and without lifetimes and for plain notes."""
+    labels = {"claims in fields": "ZorkGPT", "no lifetimes": "ZorkGPT without lifetimes"}
+    rows = []
+    for at, row in enumerate(next(iter(played.values()))):
+        if row.row in labels or row.row not in (arm.name for arm in ARMS):
+            counts = [story[at].total for story in played.values()]
+            rows.append([labels.get(row.row, row.row), *(_share(count.stale, count.decided) for count in counts)])
+    return Table(columns=["stale lines", *played], rows=rows)
+
+
 def _cell(count: Count) -> str:
     shares = ((count.stale, count.decided), (count.omitted, count.things), (count.correct, count.updates))
     return " / ".join(_share(part, of) for part, of in shares)
@@ -355,7 +372,8 @@ def main() -> None:
 
     stories = [story for story in given.stories if story != "zork1" or os.environ.get("ZORKGPT_ZORK1")]
     played = rows_of(stories, given.turns, given.episodes, choose_provider("auto"))
-    print(markdown(table(played)))
+    tables = {"summary": summary_of(played), "rows": table(played)}
+    print("\n\n".join(map(markdown, tables.values())))
     print("\nBy episode:")
     for story, rows in played.items():
         for row in rows:
@@ -372,7 +390,7 @@ def main() -> None:
     if given.json:
         given.json.write_text(json.dumps({s: [asdict(row) for row in rows] for s, rows in played.items()}, indent=1))
     if given.publish:
-        publish("stale", "uv run python -m benchmarks.stale", {"rows": table(played)})
+        publish("stale", "uv run python -m benchmarks.stale", tables)
 
 
 if __name__ == "__main__":
