@@ -12,8 +12,8 @@ Statements are extracted by these rules, independent of the author:
 - A name is an object name of the story, with or without an article. If several objects have the name, the statement is
   wrong only if it is wrong for each of them. Unknown names, and positions of fixed objects, are undecided.
 - "(now: NAME WORD)" corrects a wrong statement about the object, and "(now: WORD)" any wrong statement. "carried" and
-  states must be true. "gone" and "moved" must be beside a wrong statement. A correction of a holder also covers its
-  contents.
+  states must be true. "gone" and "moved" must be beside a wrong statement, or the object must be in no location, which
+  makes any statement about it wrong. A correction of a holder also covers its contents.
 """
 
 import re
@@ -133,6 +133,8 @@ class Judge:
         for note in (part for notes in _NOTE.findall(line) for part in re.split(r", | and ", notes.lower())):
             name, _, word = note.strip().rpartition(" ")
             numbers = self._numbers.get(_bare(name), set()) if name else wrong
+            if word == "gone":
+                wrong |= {number for number in numbers if _is_in_no_location(number, world)}
             state = _STATE_WORDS.get(word)
             is_so = (
                 bool(wrong & numbers)
@@ -166,3 +168,8 @@ def _is_so(claims: Sequence[Claim], place: int | str, world: WorldSnapshot) -> b
     memories = [Memory("", "", 1, "1", 0, "", Persistence.CORE, claims=(claim,)) for claim in claims]
     verdicts = {world.confirms(place, memory) for memory in memories}
     return True if True in verdicts else None if None in verdicts or not verdicts else False
+
+
+def _is_in_no_location(number: int | None, world: WorldSnapshot) -> bool:
+    thing = world.things.get(number) if number is not None else None
+    return thing is not None and thing.room is None and number not in world.carried

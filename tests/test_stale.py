@@ -8,7 +8,7 @@ from zorkgpt.evals.truth import WorldSnapshot
 from zorkgpt.memory.objects import PlacedObject
 
 PORCH, VAULT = 1, 2
-LAMP, BOX, COIN, KEY, OTHER_KEY, DOOR, TROLL, AXE = range(10, 18)
+LAMP, BOX, COIN, KEY, OTHER_KEY, DOOR, TROLL, AXE, GHOST = range(10, 19)
 NAMES = {
     LAMP: "brass lamp",
     BOX: "sea chest",
@@ -18,6 +18,7 @@ NAMES = {
     DOOR: "door",
     TROLL: "troll",
     AXE: "axe",
+    GHOST: "ghost",
 }
 
 
@@ -33,6 +34,7 @@ def world():
         PlacedObject(DOOR, "door", VAULT, states=("closed",)),
         PlacedObject(TROLL, "troll", None, movable=True),
         PlacedObject(AXE, "axe", VAULT, movable=True),
+        PlacedObject(GHOST, "ghost", None),
     ]
     return WorldSnapshot({thing.number: thing for thing in things}, frozenset({LAMP}), dark=False)
 
@@ -47,6 +49,8 @@ def world():
         ("[DISCOVERY] First look: The coin is in the sea chest. (now: coin gone)", {COIN}),
         ("[DISCOVERY] First look: The coin is in the sea chest. (now: coin carried)", {COIN}),
         ("[DISCOVERY] First look: The troll is here. The axe is in the troll. (now: troll gone)", set()),
+        ("[DISCOVERY] Starts here: Ghost. [spawn] (now: ghost gone)", set()),
+        ("[DISCOVERY] Starts here: Door. [spawn] (now: door gone)", {DOOR}),
         ("[CORE] Starts here: brass lamp (unlit), sea chest (closed) and coin", {LAMP, BOX}),
         ("[CORE] In the sea chest: coin, brass lamp", {LAMP}),
         (
