@@ -29,12 +29,13 @@ def tables_of(story: dict[str, Any]) -> dict[str, Table]:
 
 
 def _summary(story: dict[str, Any]) -> Table:
-    rows = []
-    for name in ("last_score", "repeated"):
-        label, factor, unit = METRICS[name]
-        rows.append([label, *(_cell(story["means"][arm][name], factor, unit) for arm in ARMS[:2])])
-    rows.append(["different games", *(_sample(story, arm) for arm in ARMS[:2])])
-    return Table(columns=["mean [95 % interval]", "with memory", "without"], rows=rows)
+    names = ("last_score", "repeated")
+    rows = [
+        [arm, *(_cell(story["means"][arm][name], *METRICS[name][1:]) for name in names), _sample(story, arm)]
+        for arm in ARMS
+    ]
+    labels = (METRICS[name][0] for name in names)
+    return Table(columns=["mean [95 % interval]", *labels, "different games"], rows=rows)
 
 
 def _episodes(story: dict[str, Any]) -> Table:

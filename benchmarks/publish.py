@@ -4,7 +4,7 @@
     uv run python -m benchmarks.publish --check    fail if a page disagrees with a published file
 
 A region of a page is marked `<!-- results: FILE/TABLE -->` ... `<!-- end -->`. Everything in between comes from that
-table of `benchmarks/published/FILE.json`.
+table of `benchmarks/published/FILE.json`. The command is named below the last of consecutive tables of one file.
 """
 
 import json
@@ -56,12 +56,16 @@ def markdown(table: Table) -> str:
 
 def filled(page: str) -> str:
     """Return the page with its marked regions filled from the published files."""
+    files = [match["file"] for match in _REGION.finditer(page)]
+    following = iter([*files[1:], None])
 
     def region(match: re.Match[str]) -> str:
         results: Results = json.loads((PUBLISHED / f"{match['file']}.json").read_bytes())
-        source = f"Measured {results['date']} at {results['code']}: `{results['command']}`"
-        table = markdown(results["tables"][match["table"]])
-        return f"<!-- results: {match['file']}/{match['table']} -->\n\n{table}\n\n{source}\n\n<!-- end -->"
+        parts = [f"<!-- results: {match['file']}/{match['table']} -->", markdown(results["tables"][match["table"]])]
+        # The command of consecutive tables is named once, below the last one.
+        if next(following) != match["file"]:
+            parts.append(f"Measured {results['date']} at {results['code']}: `{results['command']}`")
+        return "\n\n".join([*parts, "<!-- end -->"])
 
     return _REGION.sub(region, page)
 

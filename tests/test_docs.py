@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import os
 import re
 import shlex
 import subprocess
@@ -86,6 +87,23 @@ def test_readme_has_commands():
 def test_readme_names_the_test_command_of_ci():
     assert "pip install uv && uv run --all-groups pytest\n" in blocks(README, "bash")
     assert (ROOT / ".ci" / "run").read_text().endswith("\npip install uv && uv run --all-groups pytest\n")
+
+
+def test_readme_installs_the_library_before_its_snippet():
+    name = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["name"]
+    [snippet] = blocks(README, "python")
+    assert README.index(f"```bash\npip install {name}\n```") < README.index(snippet)
+
+
+@pytest.mark.slow
+def test_pip_of_the_environment_for_uv_is_not_managed_by_the_system(tmp_path):
+    [line] = [line for block in blocks(README, "bash") for line in block.splitlines() if "-m venv" in line]
+    checked = f"{line} && command -v pip && python3 -m pip install --no-index --dry-run --quiet pip"
+    done = subprocess.run(
+        ["bash", "-c", checked], env={**os.environ, "HOME": str(tmp_path)}, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert Path(done.stdout.strip()).is_relative_to(tmp_path)
 
 
 def test_readme_snippet_prints_its_memories(tmp_path, monkeypatch):

@@ -29,3 +29,16 @@ def test_changed_figure_is_replaced():
     )
     assert changed != page
     assert filled(changed) == page
+
+
+def test_command_of_consecutive_tables_is_named_once():
+    page = "".join(
+        f"<!-- results: {table} -->\n<!-- end -->\n"
+        for table in ("prompt_sizes/tokens", "prompt_sizes/against_plain", "soak/episodes", "prompt_sizes/tokens")
+    )
+    commands = re.findall("`uv run python -m (.+?)`", filled(page))
+    assert commands == [
+        "benchmarks.prompt_sizes",
+        "benchmarks.soak --episodes 1700 --turns 60",
+        "benchmarks.prompt_sizes",
+    ]
