@@ -1,6 +1,7 @@
 """The model client of a run: the log of its calls, their usage, and the limit on their cost."""
 
 import logging
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,16 +10,16 @@ from typing import Any
 from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.history import UsageTotals
+from session.history import TurnRecord, UsageTotals
 from zorkgpt.llm.background_work import asked_for
-from zorkgpt.llm.client import LLMClient, ModelStatus
+from zorkgpt.llm.client import LLMClient, ModelStatus, Reader
 from zorkgpt.llm.progress import CallObserver
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
-from zorkgpt.llm.usage import CallRecord
+from zorkgpt.llm.usage import CallRecord, useless_answers
 from zorkgpt.run_folder import MODEL_CALLS, run_directory
 from zorkgpt.runlog.episodes import RunLogWriter, read_events
-from zorkgpt.runlog.events import ModelCalled
+from zorkgpt.runlog.events import ModelCalled, PlayerKind
 
 _ASKED_BEFORE_THE_TURN = ("agent", "critic")
 
@@ -27,7 +28,8 @@ class ModelCalls(BaseManager):
     """Creates the client for all roles and logs each call in `model_calls.jsonl` in the episode's directory.
 
     Args:
-        observer: Is notified of each call that the turn waits for.
+        observer: Is notified of each call that the turn waits for, and of roles whose answers are useless.
+        readers: See `LLMClient`.
 
     Raises:
         ConfigurationError: If there is a cost limit, and a model without a price.
@@ -41,10 +43,14 @@ class ModelCalls(BaseManager):
         settings: LLMSettings,
         servers: tuple[ModelStatus, ...] = (),
         observer: CallObserver | None = None,
+        readers: Mapping[Role, Reader] | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
         foreground = None if observer is None else _ForegroundCalls(observer)
-        self.client = LLMClient(settings, on_call=self._log_call, known=servers, observer=foreground)
+        self.client = LLMClient(settings, on_call=self._log_call, known=servers, observer=foreground, readers=readers)
+        self._observer = observer
+        self._reported: set[Role] = set()
+        """The roles whose useless answers were reported."""
         self._workdir = Path(config.zork_game_workdir)
         self._failures = 0
 
@@ -67,7 +73,14 @@ class ModelCalls(BaseManager):
     def usage(self) -> dict[str, dict[str, Any]]:
         """Return the usage of the running episode by role, with the fields of `Tally`."""
         used = self.client.usage.of_episode(str(self.game_state.episode_id))
-        return {role: asdict(tally) for role, tally in used.items()}
+        return {role: asdict(tally) | {"used": tally.used} for role, tally in used.items()}
+
+    def process_turn(self, record: TurnRecord) -> None:
+        """Count the proposals of the turn that were refused."""
+        is_refused = record.player in (PlayerKind.MODEL, PlayerKind.PLAIN) and record.transition.refused is not None
+        refused = sum(rejection.obeyed for rejection in record.rejections) + is_refused
+        if refused:
+            self.client.usage.add_refused(Role.AGENT, refused)
 
     def snapshot(self) -> dict[str, Any]:
         """Return the usage so far, and the length of the log up to now."""
@@ -94,6 +107,7 @@ class ModelCalls(BaseManager):
         state = self.game_state
         turn = state.turn_count + (call.role in _ASKED_BEFORE_THE_TURN)
         episode, turn = asked_for() or (state.episode_id, turn)
+        self._report_if_useless(call.role)
         event = ModelCalled(episode, turn, datetime.now(UTC).isoformat(timespec="milliseconds"), call)
         try:
             with RunLogWriter(self._calls_log(episode)) as writer:
@@ -102,6 +116,17 @@ class ModelCalls(BaseManager):
             if not self._failures:
                 self.logger.warning("a model call could not be logged", extra={"reason": str(error)})
             self._failures += 1
+
+    def _report_if_useless(self, role: Role) -> None:
+        """Tell the user once if the answers of a role are mostly useless."""
+        tally = self.client.usage.of_episode(self.client.usage.episode).get(role)
+        if tally is None or role in self._reported:
+            return
+        if message := useless_answers(role, tally.calls, tally.not_understood + tally.failed):
+            self._reported.add(role)
+            self.logger.warning("a role's answers are useless", extra={"role": str(role), "problem": message})
+            if self._observer is not None:
+                self._observer.notify(message)
 
 
 class _ForegroundCalls:
@@ -117,6 +142,13 @@ class _ForegroundCalls:
     def retry_began(self, retry: int, retries: int, seconds_left: float | None) -> None:
         if asked_for() is None:
             self._observer.retry_began(retry, retries, seconds_left)
+
+    def waiting(self, reason: str, seconds: float) -> None:
+        if asked_for() is None:
+            self._observer.waiting(reason, seconds)
+
+    def notify(self, message: str) -> None:
+        self._observer.notify(message)
 
     def tokens_received(self, tokens: int) -> None:
         if asked_for() is None:

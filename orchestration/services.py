@@ -15,6 +15,7 @@ from managers.model_calls import ModelCalls
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
+from zorkgpt.agent import reader
 from zorkgpt.context.tools import AgentTools
 from zorkgpt.embeddings.provider import EmbeddingProvider
 from zorkgpt.errors import WorkdirError
@@ -23,6 +24,7 @@ from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.llm.background_work import BackgroundLLM
 from zorkgpt.llm.messages import LLM
 from zorkgpt.llm.progress import CallObserver
+from zorkgpt.llm.roles import Role
 from zorkgpt.log import get_logger
 from zorkgpt.memory.dedup.judge import ModelJudge
 from zorkgpt.memory.manager import SimpleMemoryManager
@@ -130,7 +132,10 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
     models = None
     choice = options.choice
     if llm is None and choice.models is not None:
-        models = ModelCalls(get_logger("models"), config, state, choice.models, choice.servers, options.observer)
+        readers = {Role.AGENT: reader(tuple(game.language.words) if game.language else ())}
+        models = ModelCalls(
+            get_logger("models"), config, state, choice.models, choice.servers, options.observer, readers
+        )
         llm = models.client
     background = _background(config, options, state, asks_models=models is not None)
     background_llm = BackgroundLLM(llm) if llm is not None and background.enabled else llm

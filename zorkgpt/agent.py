@@ -12,9 +12,11 @@ from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections, fitted, plai
 from zorkgpt.context.sections import turns_shown
 from zorkgpt.context.tools import MOST_CALLS, RESULT_TOKENS, AgentTools
 from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachable, OutOfBounds
+from zorkgpt.llm.client import Reader
 from zorkgpt.llm.messages import LLM, Completion, Message, ToolCall
 from zorkgpt.llm.roles import Role
-from zorkgpt.llm.tools import ToolCaller, written_calls
+from zorkgpt.llm.tools import Toolbox, ToolCaller, written_calls
+from zorkgpt.llm.wire import RawAnswer, RequestForm
 from zorkgpt.log import get_logger
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.player import AgentDecision, Player, PlayerContext
@@ -154,6 +156,17 @@ class Agent(Player):
             self._context_length = completion.context_length
             log.info("prompts are limited to the model's context", extra={"tokens": completion.context_length})
         return completion
+
+
+def reader(vocabulary: tuple[str, ...]) -> Reader:
+    """Return a function that tells whether an answer of the agent's model has a command or a tool call."""
+
+    def understands(answer: RawAnswer, form: RequestForm) -> bool:
+        if answer.tool_calls or (isinstance(form, Toolbox) and written_calls(answer.content, form)):
+            return True
+        return not answer.truncated and parse_action(answer.content, vocabulary) is not None
+
+    return understands
 
 
 def prompt_for(

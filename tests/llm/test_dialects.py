@@ -36,7 +36,7 @@ PAGE = b"<!DOCTYPE html><html><body>Welcome</body></html>"
 
 def client_of(server: ChatServer, **settings) -> LLMClient:
     role = RoleSettings(server.model, **settings)
-    return LLMClient(LLMSettings.single(role, base_url=server.url, max_retries=0, timeout_s=1))
+    return LLMClient(LLMSettings.single(role, base_url=server.url, max_retries=0, timeout_s=1, loading_wait_s=0.05))
 
 
 def forms(requests: list[Request]) -> list[str]:
@@ -226,11 +226,12 @@ def test_streamed_tokens_are_counted():
     assert len(server.requests) == 1
 
 
-def test_server_without_streamed_usage_is_not_streamed_again():
-    with ChatServer(Answer("fine", usage=None), "fine") as server:
+def test_stream_without_usage_stays_a_stream():
+    with ChatServer(Answer("fine", usage=None)) as server:
         client = watched(server, Watching())
-        assert [client.complete(QUESTION, role="agent").usage for _ in range(2)] == [Usage(), Usage(10, 5)]
-    assert ["stream" in request.body for request in server.requests] == [True, False]
+        usages = [client.complete(QUESTION, role="agent").usage for _ in range(2)]
+    assert usages == [Usage(6, 2, is_estimated=True)] * 2
+    assert ["stream" in request.body for request in server.requests] == [True, True]
 
 
 @pytest.mark.parametrize("reply", [Body({"choices": [{"message": {"content": "fine"}}]}), Body(PAGE)], ids=str)
@@ -247,7 +248,7 @@ def test_invalid_stream_is_requested_whole(reply):
 
 def test_each_retry_is_reported():
     observer = Watching()
-    with ChatServer(Status(503), Status(503), "fine") as server:
+    with ChatServer(Status(500), Status(500), "fine") as server:
         assert watched(server, observer).complete(QUESTION, role="agent").content == "fine"
     assert [call for call in observer.calls if call[0] == "retry"] == [("retry", 1, 2), ("retry", 2, 2)]
 

@@ -118,7 +118,7 @@ def test_cached_tokens_are_counted_if_reported(usage, cached):
 @pytest.mark.parametrize(
     "body",
     [
-        {"error": {"message": "not today", "code": 502}},
+        {"error": {"message": "not today", "code": "upstream"}},
         {"error": "not today"},
         HEAD | {"choices": [{"index": 0, "message": {"role": "assistant", "content": None, "refusal": "not today"}}]},
     ],

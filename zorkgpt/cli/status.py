@@ -61,6 +61,8 @@ class Status:
 
 
 def _call_line(call: "CallInProgress", now: float, phase: str) -> str:
+    if call.waits_for:
+        return _with_details(call.waits_for, f"{max(0, round((call.ends or now) - now))} s left")
     if call.retry:
         left = "" if call.ends is None else f"{max(0, round(call.ends - now))} s left"
         return _with_details("waiting for the server", f"retry {call.retry} of {call.retries}", left)

@@ -15,6 +15,8 @@ from session.game_configuration import LOG_FILE, GameConfiguration
 from zorkgpt.cli.display import score_line
 from zorkgpt.cli.learning import Learning, PlayedEpisode
 from zorkgpt.extras import IS_CHECKOUT
+from zorkgpt.llm.roles import Role
+from zorkgpt.llm.usage import useless_answers
 from zorkgpt.runlog.episodes import FailureCount
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeEnding, PlayerKind
 from zorkgpt.text import number_of, printable
@@ -219,16 +221,28 @@ def _usage(episodes: list[EpisodeSummary]) -> Iterator[str]:
         used = _sums(episode["model_usage"].get(role, {}) for episode in episodes)
         calls = int(used["calls"])
         tokens = int(used["prompt_tokens"]), int(used["completion_tokens"])
-        facts = [number_of(calls, "call", "calls")] if any(tokens) or not used["uncounted"] else []
+        facts = [number_of(calls, "call", "calls"), *_answers(used)]
         cached = f" ({used['cached_tokens'] / tokens[0]:.0%} cached)" if used.get("cached_tokens") and tokens[0] else ""
-        facts += [f"{tokens[0]:,} tokens in{cached}", f"{tokens[1]:,} tokens out"] if facts else []
-        if used["uncounted"]:
-            uncounted = number_of(int(used["uncounted"]), "call", "calls")
-            facts.append(f"token counts not reported by the server ({uncounted})")
+        about = "about " if used.get("estimated") else ""
+        facts += [f"{about}{tokens[0]:,} tokens in{cached}", f"{about}{tokens[1]:,} tokens out"]
         facts.append(f"{used['latency_s'] / max(calls, 1):.1f} s per call")
-        facts += [f"{int(used['failed'])} failed"] if used["failed"] else []
         facts += [f"cost {used['cost']:.4f}"] if used["cost"] else []
         yield f"Model ({role}): {', '.join(facts)}"
+        useless = int(used["failed"] + used.get("not_understood", 0))
+        known = next((each for each in Role if each == role), None)
+        if known is not None and (message := useless_answers(known, calls, useless)):
+            yield message
+
+
+_OUTCOMES = {"refused": "refused", "not_understood": "not understood", "failed": "failed", "repeated": "repeated"}
+"""What became of a model's answers, with the words for it. `repeated` counts requests, the others count answers."""
+
+
+def _answers(used: dict[str, float]) -> Iterator[str]:
+    yield f"{int(used.get('used', 0))} used"
+    for name, words in _OUTCOMES.items():
+        if used.get(name):
+            yield f"{int(used[name])} {words}"
 
 
 def _downgrades(learned: dict[str, float]) -> Iterator[str]:

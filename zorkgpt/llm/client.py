@@ -4,11 +4,10 @@ import inspect
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
-from functools import partial
 from threading import RLock, Thread
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -27,13 +26,15 @@ from zorkgpt.errors import (
 )
 from zorkgpt.extras import require
 from zorkgpt.llm import wire
+from zorkgpt.llm.failures import Failure, FailureKind, as_llm_error, failure_of, scrubbed
 from zorkgpt.llm.messages import LLM, Answer, Completion, Message, Usage
 from zorkgpt.llm.progress import CallObserver, CurrentCall
+from zorkgpt.llm.retries import Retries
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
-from zorkgpt.llm.structured import ask_for
+from zorkgpt.llm.structured import ask_for, read_answer
 from zorkgpt.llm.tools import Toolbox
-from zorkgpt.llm.usage import CallRecord, Ledger, cost_of, price_of
+from zorkgpt.llm.usage import CallRecord, Ledger, cost_of, estimated, price_of
 from zorkgpt.log import get_logger
 
 log = get_logger(__name__)
@@ -42,11 +43,19 @@ OPENAI_URL = "https://api.openai.com/v1"
 _RETRY_LIMIT_FACTOR = 4
 _CHECK_TOKENS = 16
 _MAX_DELAY_S = 8.0
+_LEAST_ANNOUNCED_S = 2.0
+_WAITS_FOR = {
+    FailureKind.LOADING: "the server is loading the model",
+    FailureKind.RATE_LIMIT: "the server limits the rate of requests",
+}
+"""The waits that are shown to the user, in words."""
 
 Connect = Callable[[str, SecretStr | None, LLMSettings], Any]
 """Creates a client with the interface of the OpenAI SDK for a base URL."""
 Endpoint = tuple[str, str]
 """Base URL and model."""
+Reader = Callable[[wire.RawAnswer, wire.RequestForm], bool]
+"""Returns whether an answer has what its role expects."""
 Result = TypeVar("Result")
 
 
@@ -71,23 +80,16 @@ class _Ready(BaseModel):
     ready: bool
 
 
-def connect_openai(
-    base_url: str, api_key: SecretStr | None, settings: LLMSettings, observer: CallObserver | None = None
-) -> Any:
-    """Create a client of the OpenAI SDK, which retries calls. Imported on the first call, because it takes a second."""
+def connect_openai(base_url: str, api_key: SecretStr | None, settings: LLMSettings) -> Any:
+    """Create a client of the OpenAI SDK, which repeats no request. Imported on use, because that takes a second."""
     from openai import DefaultHttpxClient, OpenAI
-
-    def report_retry(request: Any) -> None:
-        retry = int(request.headers.get("x-stainless-retry-count", 0))
-        if observer is not None and retry:
-            observer.retry_began(retry, settings.max_retries, settings.timeout_s)
 
     # The SDK requires a key. Servers that need none ignore it.
     key = api_key.get_secret_value() if api_key else "none"
     transport = DefaultHttpxClient(
         base_url=base_url,
         timeout=settings.timeout_s,
-        event_hooks={"request": [report_retry], "response": [_bound_body]},
+        event_hooks={"response": [_bound_body]},
         follow_redirects=False,  # prompts are sent only to the configured server
         # Loading the certificates takes 40 ms, and this client can't reach a TLS server from an http:// address.
         verify=urlsplit(base_url).scheme != "http",
@@ -96,7 +98,7 @@ def connect_openai(
         base_url=base_url,
         api_key=key,
         timeout=settings.timeout_s,
-        max_retries=settings.max_retries,
+        max_retries=0,
         http_client=transport,
     )
 
@@ -129,6 +131,7 @@ class LLMClient:
         connect: Connect | None = None,
         known: Iterable[ModelStatus] = (),
         observer: CallObserver | None = None,
+        readers: Mapping[Role, Reader] | None = None,
     ) -> None:
         """
         Args:
@@ -136,6 +139,7 @@ class LLMClient:
             connect: Creates connections. Defaults to the OpenAI SDK.
             known: Results of an earlier check. Its tokens count against the ceilings.
             observer: Notified of each call while it runs. If given, answers are streamed if the server supports it.
+            readers: Tells whether an answer in words is understood, for roles that expect something in it.
 
         Raises:
             ConfigurationError: If there is a ceiling on cost but a model has no price, or the SDK is not installed.
@@ -145,9 +149,10 @@ class LLMClient:
         self.settings = settings
         self.usage = Ledger(settings)
         self._on_call = on_call
-        self._connect = connect or partial(connect_openai, observer=observer)
+        self._connect = connect or connect_openai
         self._has_own_connections = connect is None
         self._observer = observer or CurrentCall()
+        self._readers = readers or {}
         self._streams = observer is not None
         self._connections: dict[str, Any] = {}
         self._calls_on: Counter[int] = Counter()
@@ -222,7 +227,7 @@ class LLMClient:
         try:
             listed = wire.listed_models(self._connection(roles[0]))
         except Exception as error:
-            raise self._failed(roles[0], error) from None
+            raise self._failed(roles[0], failure_of(error, secrets=self._secrets())) from None
         told = (listed or {}).get(model)
         if told is not None:
             self._dialects[base_url, model] = wire.Dialect(context_length=told)
@@ -287,42 +292,60 @@ class LLMClient:
         self.usage.check_ceiling()
         self._back_off(self._endpoint(role))
         started, episode = time.monotonic(), self.usage.episode
+        # A client of the user's repeats requests by itself.
+        retries = Retries(self.settings, self.settings.max_retries if self._has_own_connections else 0)
         self._observer.call_began(role, self.settings.of(role).model)
         try:
             with telemetry.model_call(role, self.settings.of(role).model, self.base_url(role), messages) as answered:
-                raw = self._negotiate(messages, role, form, limit)
+                raw = self._negotiate(messages, role, form, limit, retries)
                 usage = raw.usage
                 answered(raw.content, usage.prompt_tokens, usage.completion_tokens, truncated=raw.truncated)
         except LLMError as error:
-            self._record(role, messages, None, time.monotonic() - started, error, episode)
+            self._record(role, messages, None, time.monotonic() - started, error, episode, retries.repeats)
             raise
         finally:
             self._observer.call_ended()
-        self._record(role, messages, raw, time.monotonic() - started, None, episode)
+        raw = replace(raw, problem=self._problem(raw, role, form))
+        self._record(role, messages, raw, time.monotonic() - started, None, episode, retries.repeats)
         return raw
 
+    def _problem(self, raw: wire.RawAnswer, role: Role, form: wire.RequestForm) -> str | None:
+        """Return why an answer is not understood. None if it is."""
+        if raw.is_empty:
+            return raw.instead or "an empty text"
+        if form is None or isinstance(form, Toolbox):
+            understands = self._readers.get(role)
+            return None if understands is None or understands(raw, form) else "it has none of the expected parts"
+        try:
+            read_answer(raw.content, form)
+        except InvalidAnswer as problem:
+            return str(problem)
+        return None
+
     def _negotiate(
-        self, messages: list[Message], role: Role, form: wire.RequestForm, limit: int | None
+        self, messages: list[Message], role: Role, form: wire.RequestForm, limit: int | None, retries: Retries
     ) -> wire.RawAnswer:
-        """Send the request. Leave out parameters that the server rejects, and remember the accepted dialect."""
+        """Send the request until it is answered. Leave out what the server refuses, and wait if it asks for that."""
         role_settings, endpoint = self.settings.of(role), self._endpoint(role)
         known = dialect = self._dialect(endpoint)
+        ends, streams = time.monotonic() + self.settings.deadline_s, self._streams
         while True:
-            arguments = wire.request(role_settings, messages, dialect, limit=limit, form=form, stream=self._streams)
+            arguments = wire.request(role_settings, messages, dialect, limit=limit, form=form, stream=streams)
             try:
-                response = self._send(role, arguments)
+                response = self._send(role, arguments, ends)
             # The SDK, its transport or a custom client may raise anything. `from None`, because their exceptions
             # contain the request with the key.
             except Exception as error:
-                change = wire.adapted(dialect, arguments, error)
-                if isinstance(error, MalformedResponse) and "stream" in arguments and endpoint not in self._answered:
-                    change = replace(dialect, stream=False)
-                if change is None:
-                    raise self._failed(role, error) from None
-                dialect = change
+                failure = failure_of(error, arguments, secrets=self._secrets())
+                change = wire.adapted(dialect, arguments, failure)
+                if change is not None:
+                    dialect = change
+                elif "stream" in arguments and self._hides_reason(error, endpoint):
+                    streams = False
+                elif not self._wait(failure, retries, ends):
+                    raise self._failed(role, failure) from None
                 continue
-            if "stream" in arguments and getattr(response, "usage", None) is None:
-                # The server doesn't report usage when streaming.
+            if self._streams and not streams and endpoint not in self._answered:
                 dialect = replace(dialect, stream=False)
             # If unchanged, keep the dialect that another thread may have adopted meanwhile.
             if dialect != known:
@@ -330,14 +353,38 @@ class LLMClient:
             self._failures[endpoint] = 0
             self._answered.add(endpoint)
             raw = wire.read(response, takes_calls="tools" in arguments)
-            return replace(raw, instead=wire.scrubbed(raw.instead, self._secrets()))
+            if raw.usage.prompt_tokens is None or raw.usage.completion_tokens is None:
+                raw = replace(raw, usage=estimated(messages, raw.content + raw.reasoning))
+            return replace(raw, instead=scrubbed(raw.instead, self._secrets()))
 
-    def _send(self, role: Role, arguments: dict[str, Any]) -> Any:
+    def _hides_reason(self, error: Exception, endpoint: Endpoint) -> bool:
+        """Return whether the same request without streaming may be answered, or refused with a reason."""
+        is_malformed = isinstance(error, MalformedResponse) and getattr(error, "body", None) is None
+        return isinstance(error, wire.EmptyStream) or (is_malformed and endpoint not in self._answered)
+
+    def _wait(self, failure: Failure, retries: Retries, ends: float) -> bool:
+        """Wait until the request can be sent again. Return whether it can."""
+        delay = retries.delay_s(failure)
+        if delay is None or time.monotonic() + delay >= ends:
+            return False
+        if failure.kind in _WAITS_FOR:
+            self._observer.waiting(_WAITS_FOR[failure.kind], delay)
+            log.info("waiting for the server", extra={"reason": failure.reason, "seconds": round(delay, 1)})
+            if delay >= _LEAST_ANNOUNCED_S:
+                self._observer.notify(f"{_WAITS_FOR[failure.kind]}: asking again in {delay:.0f} s ({failure.reason})")
+        else:
+            log.warning("request failed, sending it again", extra={"reason": failure.reason, "retry": retries.repeats})
+        time.sleep(delay)
+        if failure.kind not in _WAITS_FOR:
+            self._observer.retry_began(retries.repeats, self.settings.max_retries, self.settings.timeout_s)
+        return True
+
+    def _send(self, role: Role, arguments: dict[str, Any], ends: float) -> Any:
         with self._guard:
             connection = self._connection(role)
             self._calls_on[id(connection)] += 1
         try:
-            return _with_timeout(self.settings.deadline_s, lambda: self._response(connection, arguments))
+            return _with_timeout(max(0.0, ends - time.monotonic()), lambda: self._response(connection, arguments))
         except TimeoutError:
             # The call still waits in its thread. Closing the connection ends it, and all other calls on it.
             with self._guard:
@@ -362,13 +409,11 @@ class LLMClient:
             self._connections[base_url] = self._connect(base_url, self._key(), self.settings)
         return self._connections[base_url]
 
-    def _failed(self, role: Role, error: Exception) -> LLMError:
-        endpoint, secrets = self._endpoint(role), self._secrets()
+    def _failed(self, role: Role, failure: Failure) -> LLMError:
+        endpoint = self._endpoint(role)
         with self._guard:
             self._failures[endpoint] = failures = self._failures.get(endpoint, 0) + 1
-        ours = wire.as_llm_error(
-            error, model=endpoint[1], base_url=endpoint[0], secrets=secrets, has_answered=endpoint in self._answered
-        )
+        ours = as_llm_error(failure, model=endpoint[1], base_url=endpoint[0], has_answered=endpoint in self._answered)
         if isinstance(ours, LLMUnreachable) or failures < self.settings.max_failures:
             return ours
         return LLMUnreachable(f"{failures} calls in a row failed. The last error: {ours}")
@@ -386,6 +431,7 @@ class LLMClient:
         latency_s: float,
         error: LLMError | None,
         episode: str,
+        repeats: int,
     ) -> None:
         model, usage = self.settings.of(role).model, raw.usage if raw else Usage()
         record = CallRecord(
@@ -403,6 +449,9 @@ class LLMClient:
             truncated=raw.truncated if raw else False,
             context_length=self._dialect(self._endpoint(role)).context_length,
             tool_calls=raw.tool_calls if raw else (),
+            repeats=repeats,
+            is_estimated=usage.is_estimated,
+            problem=raw.problem if raw else None,
         )
         with self.usage.guard:
             self.usage.add(record, episode=episode)

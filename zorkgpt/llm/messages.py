@@ -37,12 +37,14 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The tokens of one call. None if the server did not report them."""
+    """The tokens of one call. None if unknown."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cached_tokens: int | None = None
     """Prompt tokens that the server had cached."""
+    is_estimated: bool = False
+    """Whether the server reported no usage, so that the numbers are estimates."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,12 @@ class CallObserver(Protocol):
     def retry_began(self, retry: int, retries: int, seconds_left: float | None) -> None:
         """Called before a retry, counted from 1. `seconds_left` is None if there is no time limit."""
 
+    def waiting(self, reason: str, seconds: float) -> None:
+        """Called before a wait that the server asked for, such as `rate limit`."""
+
+    def notify(self, message: str) -> None:
+        """Called with a message for the user."""
+
     def tokens_received(self, tokens: int) -> None:
         """Called with the number of tokens of the answer so far."""
 
@@ -38,6 +44,8 @@ class CallInProgress:
     """The deadline of the current attempt. None if unknown."""
     tokens: int | None = None
     """The tokens received so far. None if not counted."""
+    waits_for: str = ""
+    """The reason for a wait that the server asked for, which lasts until `ends`. "" if there is none."""
 
 
 class CurrentCall:
@@ -49,6 +57,8 @@ class CurrentCall:
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
+        self.on_notice: Callable[[str], None] = lambda message: None
+        """Called with each message for the user."""
         self.in_progress: CallInProgress | None = None
         """None if there is no call in progress."""
 
@@ -58,11 +68,18 @@ class CurrentCall:
     def retry_began(self, retry: int, retries: int, seconds_left: float | None) -> None:
         if (call := self.in_progress) is not None:
             ends = None if seconds_left is None else self._now() + seconds_left
-            self.in_progress = replace(call, retry=retry, retries=retries, ends=ends, tokens=None)
+            self.in_progress = replace(call, retry=retry, retries=retries, ends=ends, tokens=None, waits_for="")
+
+    def waiting(self, reason: str, seconds: float) -> None:
+        if (call := self.in_progress) is not None:
+            self.in_progress = replace(call, waits_for=reason, ends=self._now() + seconds, tokens=None)
+
+    def notify(self, message: str) -> None:
+        self.on_notice(message)
 
     def tokens_received(self, tokens: int) -> None:
         if (call := self.in_progress) is not None:
-            self.in_progress = replace(call, tokens=tokens)
+            self.in_progress = replace(call, tokens=tokens, waits_for="")
 
     def call_ended(self) -> None:
         self.in_progress = None

@@ -47,7 +47,11 @@ class LLMSettings:
     deadline_s: float = 600.0
     """Limit of a whole call including its retries. It also ends calls to servers that send a byte per minute."""
     max_retries: int = 2
-    """Retries of a call by the SDK after a transport failure."""
+    """Repetitions of a request after a time-out, a lost connection or an error of the server."""
+    loading_wait_s: float = 60.0
+    """Maximum wait for a server that is loading its model."""
+    rate_limit_wait_s: float = 120.0
+    """Maximum wait that a server may ask for because of a rate limit."""
     max_failures: int = 5
     """Consecutive failed calls after which a model is considered unreachable."""
     retry_delay_s: float = 0.5

@@ -14,6 +14,9 @@ from zorkgpt.llm.settings import LLMSettings, Price
 
 # English has about four characters per token. A lower number makes the estimates rather too high than too low.
 _CHARACTERS_PER_TOKEN = 3
+_LEAST_CALLS = 6
+"""Calls of a role before its answers can count as useless."""
+_USELESS = 0.75
 
 # From third-party price pages in 2025.
 _LISTED = {
@@ -44,10 +47,10 @@ class CallRecord:
     answer: str
     reasoning: str
     prompt_tokens: int | None
-    """None if the server did not report usage."""
+    """None if the request failed."""
     completion_tokens: int | None
     cost: float | None
-    """None if the price or the usage is unknown."""
+    """None if the price is unknown."""
     latency_s: float
     error: str | None = None
     cached_tokens: int | None = None
@@ -57,10 +60,16 @@ class CallRecord:
     context_length: int | None = None
     """The context length of the model. None if unknown."""
     tool_calls: tuple[ToolCall, ...] = ()
+    is_estimated: bool = False
+    """Whether the numbers of tokens are estimates, because the server did not report usage."""
+    problem: str | None = None
+    """Why the answer was not understood. None if it was, or there is none."""
+    repeats: int = 0
+    """How often the request was sent again after a time-out or another failure."""
 
     @property
     def usage(self) -> Usage:
-        return Usage(self.prompt_tokens, self.completion_tokens, self.cached_tokens)
+        return Usage(self.prompt_tokens, self.completion_tokens, self.cached_tokens, self.is_estimated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +78,8 @@ class Tally:
 
     calls: int = 0
     failed: int = 0
-    uncounted: int = 0
-    """Calls for which the server did not report usage."""
+    estimated: int = 0
+    """Calls for which the server did not report usage, so that their tokens are estimates."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     unpriced: int = 0
@@ -79,6 +88,17 @@ class Tally:
     latency_s: float = 0.0
     cached_tokens: int = 0
     """The part of `prompt_tokens` that servers had cached. `cost` includes them at the full price."""
+    repeated: int = 0
+    """Requests that were sent again after a time-out or another failure."""
+    not_understood: int = 0
+    """Answers that don't have the requested form, or name no command."""
+    refused: int = 0
+    """Answers that were understood and refused, such as a command that the story doesn't know."""
+
+    @property
+    def used(self) -> int:
+        """The answers that were understood and not refused."""
+        return self.calls - self.failed - self.not_understood - self.refused
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
@@ -86,18 +106,19 @@ class Tally:
     @classmethod
     def of(cls, call: CallRecord) -> "Tally":
         """Return the counts of a single call."""
-        counted = call.usage.prompt_tokens is not None and call.usage.completion_tokens is not None
         answered = call.error is None
         return cls(
             calls=1,
             failed=int(not answered),
-            uncounted=int(answered and not counted),
+            estimated=int(call.is_estimated),
             prompt_tokens=call.usage.prompt_tokens or 0,
             completion_tokens=call.usage.completion_tokens or 0,
             unpriced=int(answered and call.cost is None),
             cost=call.cost or 0.0,
             latency_s=call.latency_s,
             cached_tokens=call.cached_tokens or 0,
+            repeated=call.repeats,
+            not_understood=int(answered and call.problem is not None),
         )
 
 
@@ -126,7 +147,17 @@ def cost_of(usage: Usage, price: Price | None) -> float | None:
 def estimated(messages: list[Message], answer: str) -> Usage:
     """Return a conservative estimate of the usage of a call, for servers that don't report it."""
     prompt = sum(len(message.content) for message in messages)
-    return Usage(prompt // _CHARACTERS_PER_TOKEN + 1, len(answer) // _CHARACTERS_PER_TOKEN + 1)
+    return Usage(prompt // _CHARACTERS_PER_TOKEN + 1, len(answer) // _CHARACTERS_PER_TOKEN + 1, is_estimated=True)
+
+
+def useless_answers(role: Role, calls: int, useless: int) -> str:
+    """Return a sentence about a role whose answers are mostly useless, or "" if they aren't."""
+    if calls < _LEAST_CALLS or useless < calls * _USELESS:
+        return ""
+    return (
+        f"The model gives no usable answers in the role {str(role)!r}: {useless} of {calls} failed or were not "
+        f"understood. Choose another {role.settings[0]}_model."
+    )
 
 
 @dataclass
@@ -168,7 +199,7 @@ class Ledger:
 
     @property
     def spent(self) -> tuple[int, float]:
-        """The tokens and the cost of all calls. Unreported usage is estimated."""
+        """The tokens and the cost of all calls."""
         return self._spent_tokens, self._spent_cost
 
     def add(self, call: CallRecord, *, episode: str | None = None) -> None:
@@ -181,11 +212,14 @@ class Ledger:
         with self.guard:
             self._tallies[key] = self._tallies.get(key, Tally()) + Tally.of(call)
             if call.error is None:
-                usage = call.usage
-                if usage.prompt_tokens is None or usage.completion_tokens is None:
-                    usage = estimated(list(call.messages), call.answer + call.reasoning)
-                self._spent_tokens += (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
-                self._spent_cost += cost_of(usage, price_of(call.model, self.settings.prices)) or 0.0
+                self._spent_tokens += (call.prompt_tokens or 0) + (call.completion_tokens or 0)
+                self._spent_cost += cost_of(call.usage, price_of(call.model, self.settings.prices)) or 0.0
+
+    def add_refused(self, role: Role, answers: int) -> None:
+        """Count answers of the running episode that were understood and refused."""
+        with self.guard:
+            key = (self.episode, role)
+            self._tallies[key] = self._tallies.get(key, Tally()) + Tally(refused=answers)
 
     def add_spent(self, tokens: int, cost: float) -> None:
         """Count usage outside of episodes against the ceilings."""

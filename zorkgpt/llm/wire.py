@@ -2,8 +2,6 @@
 
 import json
 import re
-import socket
-import ssl
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -13,30 +11,19 @@ from typing import Any
 from pydantic import BaseModel
 
 from zorkgpt.bounded import MODEL_ANSWER, json_object, parse_json
-from zorkgpt.errors import LLMError, LLMUnreachable, MalformedResponse, OutOfBounds
+from zorkgpt.errors import MalformedResponse, OutOfBounds
+from zorkgpt.llm.failures import Failure, FailureKind, failure_of
 from zorkgpt.llm.messages import Message, ToolCall, Usage
 from zorkgpt.llm.settings import RoleSettings
 from zorkgpt.llm.structured import BARE_OBJECT, bounded_schema, json_schema, with_form, with_instruction
 from zorkgpt.llm.tools import Toolbox
-from zorkgpt.text import printable
 
 _SAMPLING = ("temperature", "top_p")
 # The API of OpenAI has no such parameters; most local servers do.
 _EXTRA_SAMPLING = ("top_k", "min_p")
-_REDIRECTS = range(300, 400)
-_REFUSALS = {400, 415, 422, 501}
-"""HTTP statuses of servers that reject a parameter, even if the message doesn't name it."""
-_ABOUT_FORM = re.compile(r"response_format|grammar|structured output|guided", re.IGNORECASE)
 _ABOUT_ONE_FORM = re.compile(r"json_schema|json_object")
 """In the message of a server that accepts another form. Servers that accept none name only the parameter."""
-_ABOUT_TOOLS = re.compile(r"\btools?\b|tool_|\bfunctions?\b|\broles?\b|jinja|template|thought_signature", re.IGNORECASE)
-"""In the message of a server that accepts no tools or no tool results."""
 _REASONING = "reasoning_content"
-# "maximum context length is 8192 tokens", "exceed context window of 2048", "available context size (4096 tokens)",
-# "prompt is too long: 210000 tokens > 200000 maximum".
-_CONTEXT_LENGTH = re.compile(
-    r"(?:context (?:length|window|size)|n_ctx)\D{0,40}?(\d{3,8})|> (\d{3,8}) maximum", re.IGNORECASE
-)
 _CONTEXT_FIELDS = ("max_model_len", "context_length", "max_context_length", "loaded_context_length", "context_window")
 """Fields with the context length in the model lists of vLLM, OpenRouter, LM Studio and Groq."""
 _CHARACTERS_PER_TOKEN = 3
@@ -49,7 +36,6 @@ _ANSWER_SHARE = 4
 """An answer gets at most a quarter of the context."""
 _CUT = "\n[...]\n"
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
-_MAX_ERROR = 500
 
 _TAGS = "think|thinking|reflection"
 _OPENING = re.compile(rf"<({_TAGS})>", re.IGNORECASE)
@@ -95,11 +81,13 @@ class Dialect:
     system: bool = True
     """Whether there is a system role. Without one, its text is put before the first user message."""
     stream: bool = True
-    """Whether answers can be streamed, with their usage reported at the end."""
+    """Whether answers can be streamed."""
     tools: bool = True
     """Whether tools can be offered."""
     context_length: int | None = None
     """Maximum tokens of prompt and answer together. None if unknown."""
+    max_answer: int | None = None
+    """Maximum tokens of an answer. None if unknown."""
 
     def __str__(self) -> str:
         parts = [f"typed answers by {self.form}"]
@@ -129,6 +117,8 @@ class RawAnswer:
     instead: str = ""
     """A description of the response if it has no answer, otherwise ""."""
     tool_calls: tuple[ToolCall, ...] = ()
+    problem: str | None = None
+    """Why it is not understood. None if it is."""
 
     @property
     def is_empty(self) -> bool:
@@ -156,6 +146,8 @@ def request(
     if response_model is not None:
         by_schema = dialect.form.carries_schema
         messages = with_instruction(messages, BARE_OBJECT) if by_schema else with_form(messages, response_model)
+    if dialect.max_answer is not None:
+        limit = limit and min(limit, dialect.max_answer)
     if dialect.context_length is not None:
         limit = limit and min(limit, dialect.context_length // _ANSWER_SHARE)
         room = dialect.context_length - (limit or _ANSWER_TOKENS) - (toolbox.tokens if toolbox else 0)
@@ -172,12 +164,14 @@ def request(
     if toolbox is not None:
         arguments["tools"] = toolbox.specifications()
     arguments |= {name: sampling[name] for name in _SAMPLING if name in sampling}
-    if limit is not None:
+    if limit is not None and dialect.limit_name not in dialect.left_out:
         arguments[dialect.limit_name] = limit
     if response_model is not None and dialect.form is not AnswerForm.TEXT:
         arguments["response_format"] = _response_format(dialect.form, response_model)
     if stream and dialect.stream:
-        arguments |= {"stream": True, "stream_options": {"include_usage": True}}
+        arguments["stream"] = True
+        if "stream_options" not in dialect.left_out:
+            arguments["stream_options"] = {"include_usage": True}
     extra = {name: sampling[name] for name in _EXTRA_SAMPLING if name in sampling}
     return arguments | ({"extra_body": extra} if extra else {})
 
@@ -248,54 +242,35 @@ def _without_system(messages: list[Message]) -> list[Message]:
     return [Message(first.speaker, "\n\n".join([*instructions, first.content])), *others]
 
 
-def adapted(dialect: Dialect, arguments: dict[str, Any], error: Exception) -> Dialect | None:
-    """Return the dialect to try after this error. None if the error is not a rejected parameter.
-
-    A message that names a parameter is about that parameter, whatever the status, because some servers report a
-    rejected parameter as a server error.
-    """
-    status = getattr(error, "status_code", None)
-    if isinstance(status, int) and status in _REDIRECTS:
-        return None
-    complaint = f"{getattr(error, 'param', None)} {error}"
-    about_tools = "tools" in arguments and bool(_ABOUT_TOOLS.search(complaint))
-    # OpenRouter answers 404 if no provider of the model supports tools.
-    if not isinstance(status, int) or status in (401, 402, 403, 429) or (status == 404 and not about_tools):
-        return None
-    if length := _context_length(complaint, getattr(error, "code", None), arguments):
-        return _with_context(dialect, length, arguments)
-    if dialect.limit_name in arguments and "max_completion_tokens" in complaint and dialect.limit_name == "max_tokens":
-        return replace(dialect, limit_name="max_completion_tokens")
-    if dialect.system and "system role" in complaint.lower():
-        return replace(dialect, system=False)
-    if _REASONING in complaint and any(_REASONING in message for message in arguments["messages"]):
-        return replace(dialect, left_out=dialect.left_out | {_REASONING})
-    if about_tools:
-        return replace(dialect, tools=False)
-    sent = {*arguments, *arguments.get("extra_body", {})}
-    named = {name for name in _SAMPLING + _EXTRA_SAMPLING if name in sent and re.search(rf"\b{name}\b", complaint)}
-    if named:
-        return replace(dialect, left_out=dialect.left_out | named)
-    if "response_format" in arguments and _ABOUT_ONE_FORM.search(complaint):
-        return replace(dialect, form=dialect.form.next())
-    if "response_format" in arguments and _ABOUT_FORM.search(complaint):
-        return replace(dialect, form=AnswerForm.TEXT)
-    if "stream" in arguments and re.search(r"\bstream", complaint):
-        return replace(dialect, stream=False)
-    if "tools" in arguments and status in _REFUSALS:
-        return replace(dialect, tools=False)
-    if "response_format" in arguments and status in _REFUSALS:
-        return replace(dialect, form=AnswerForm.TEXT)
+def adapted(dialect: Dialect, arguments: dict[str, Any], failure: Failure) -> Dialect | None:
+    """Return the dialect to try after this failure. None if another form of the request can't help."""
+    match failure.kind:
+        case FailureKind.OVERFLOW:
+            sent = sum(len(message["content"]) for message in arguments["messages"]) // _CHARACTERS_PER_TOKEN
+            return _with_context(dialect, failure.tokens or sent // 2, arguments)
+        case FailureKind.ANSWER_LIMIT if failure.tokens and failure.tokens < arguments[dialect.limit_name]:
+            return replace(dialect, max_answer=failure.tokens)
+        case FailureKind.NO_SYSTEM_ROLE if dialect.system:
+            return replace(dialect, system=False)
+        case FailureKind.REFUSED_FIELD:
+            return _without(dialect, arguments, failure)
     return None
 
 
-def _context_length(complaint: str, code: object, arguments: dict[str, Any]) -> int | None:
-    match = _CONTEXT_LENGTH.search(complaint)
-    if match:
-        return int(match[1] or match[2])
-    if code != "context_length_exceeded":
-        return None
-    return sum(len(message["content"]) for message in arguments["messages"]) // _CHARACTERS_PER_TOKEN // 2
+def _without(dialect: Dialect, arguments: dict[str, Any], failure: Failure) -> Dialect | None:
+    """Return the dialect without the refused fields, or with another form of them."""
+    fields = failure.fields
+    if dialect.limit_name in fields and dialect.limit_name == "max_tokens" and "max_completion_tokens" in failure.words:
+        return replace(dialect, limit_name="max_completion_tokens")
+    if "tools" in fields or (not fields and "tools" in arguments):
+        return replace(dialect, tools=False)
+    if "response_format" in fields and _ABOUT_ONE_FORM.search(failure.words):
+        return replace(dialect, form=dialect.form.next())
+    if "response_format" in fields or (not fields and "response_format" in arguments):
+        return replace(dialect, form=AnswerForm.TEXT)
+    if fields == {"stream"}:
+        return replace(dialect, stream=False)
+    return replace(dialect, left_out=dialect.left_out | fields) if fields - dialect.left_out else None
 
 
 def _with_context(dialect: Dialect, length: int, arguments: dict[str, Any]) -> Dialect | None:
@@ -315,11 +290,18 @@ def ignores_schema(content: str, model: type[BaseModel]) -> bool:
     return not isinstance(value, dict) or not set(json_schema(model)["required"]) <= set(value)
 
 
+class EmptyStream(MalformedResponse):
+    """A stream without an answer. Some servers only give the reason if the answer isn't streamed."""
+
+
 def joined(chunks: Any, on_token: Callable[[int], None]) -> Any:
     """Join the chunks of a streamed response. A response that was not streamed is returned unchanged.
 
     Args:
         on_token: Called with the number of chunks so far. With most servers, a chunk is a token.
+
+    Raises:
+        MalformedResponse: If the stream is empty or incomplete.
     """
     if isinstance(chunks, str) or not isinstance(chunks, Iterable) or hasattr(chunks, "choices"):
         return chunks
@@ -345,8 +327,12 @@ def joined(chunks: Any, on_token: Callable[[int], None]) -> Any:
             tokens += 1
             on_token(tokens)
     message = SimpleNamespace(content="".join(content), reasoning_content="".join(reasoning), tool_calls=calls)
+    if not begun:
+        raise EmptyStream("an empty stream")
+    if finish_reason is None:
+        raise MalformedResponse("a stream that was cut off")
     choice = SimpleNamespace(message=message, finish_reason=finish_reason)
-    return SimpleNamespace(choices=[choice] if begun else None, usage=usage)
+    return SimpleNamespace(choices=[choice], usage=usage)
 
 
 def _add_part(calls: list[SimpleNamespace], part: Any) -> None:
@@ -416,6 +402,15 @@ def _instead(response: Any, choices: Any, message: Any, text: str) -> str:
     return "an empty list of choices" if choices == [] else "no choices"
 
 
+class ErrorInBody(MalformedResponse):
+    """A response with the status 200 that is an error of the server, or has nothing that is known."""
+
+    def __init__(self, response: Any, reason: str) -> None:
+        super().__init__(reason)
+        error = getattr(response, "error", None)
+        self.body = {"error": error} if error else None
+
+
 def check_completion(response: Any) -> None:
     """Check that a response is a chat completion, whatever its content.
 
@@ -429,14 +424,8 @@ def check_completion(response: Any) -> None:
     choice = choices[0] if isinstance(choices, list | tuple) and choices else None
     message = getattr(choice, "message", None)
     if message is None:
-        raise MalformedResponse(_instead(response, choices, None, ""))
+        raise ErrorInBody(response, _instead(response, choices, None, ""))
     MODEL_ANSWER.check_size(len(_text(getattr(message, "content", None))))
-
-
-def is_web_page(response: Any) -> bool:
-    """Return whether a response, or the text in which no JSON was found, is HTML."""
-    text = response if isinstance(response, str) else getattr(response, "doc", "")
-    return isinstance(text, str) and bool(re.match(r"\s*<(?:!doctype|html|head|body)", text, re.IGNORECASE))
 
 
 def _complaint(error: Any) -> str:
@@ -457,7 +446,8 @@ def _usage(usage: Any) -> Usage:
     # DeepSeek uses its own name for cached tokens.
     cached = getattr(details, "cached_tokens", None), getattr(usage, "prompt_cache_hit_tokens", None)
     counts.append(next((count for count in cached if count is not None), None))
-    return Usage(*(count if isinstance(count, int) and count >= 0 else None for count in counts))
+    known = [count if isinstance(count, int) and count >= 0 else None for count in counts]
+    return Usage(known[0], known[1], known[2])
 
 
 def split_reasoning(text: str) -> tuple[str, str]:
@@ -505,7 +495,7 @@ def listed_models(connection: Any) -> dict[str, int | None] | None:
         return {model.id: _listed_context(model) for model in connection.models.list()}
     # The exception types depend on the SDK. Other errors will appear with the first request.
     except Exception as error:
-        if _is_absent(error) or getattr(error, "status_code", None) in (401, 403):
+        if failure_of(error).kind in (FailureKind.ABSENT, FailureKind.REJECTED_KEY):
             raise
         return None
 
@@ -515,72 +505,3 @@ def _listed_context(model: Any) -> int | None:
     values = [getattr(model, name, None) for name in _CONTEXT_FIELDS]
     values.append(meta.get("n_ctx") if isinstance(meta, dict) else None)
     return next((value for value in values if isinstance(value, int) and value > 0), None)
-
-
-def scrubbed(text: str, secrets: list[str]) -> str:
-    """Return a text with the secrets masked, shortened to `_MAX_ERROR` characters."""
-    for secret in secrets:
-        if len(secret) >= 4:
-            text = text.replace(secret, "***")
-    text = " ".join(printable(text).split())
-    return text if len(text) <= _MAX_ERROR else text[:_MAX_ERROR] + " ..."
-
-
-def as_llm_error(
-    error: Exception, *, model: str, base_url: str, secrets: list[str], has_answered: bool = False
-) -> LLMError:
-    """Convert an error of the SDK to one of ours.
-
-    `LLMUnreachable` means that a retry can't help: the server is absent, the key is rejected or the model is unknown.
-
-    Args:
-        has_answered: Whether the server has answered before. If so, a web page is treated as a temporary proxy error.
-    """
-    status = getattr(error, "status_code", None)
-    if isinstance(status, int) and status in _REDIRECTS:
-        target = getattr(getattr(error, "response", None), "headers", {}).get("location", "another address")
-        return LLMUnreachable(
-            f"{base_url} redirects to {scrubbed(target, secrets)} (HTTP {status}). Redirects are not followed. "
-            "Correct the URL."
-        )
-    if is_web_page(error) or is_web_page(str(error)):
-        code = f" (HTTP {status})" if status else ""
-        if has_answered:
-            return MalformedResponse(f"{base_url} sent a web page instead of an answer of the model {model!r}{code}.")
-        return LLMUnreachable(
-            f"{base_url} sent a web page{code}. It is not a model server. Correct the URL: most end in /v1."
-        )
-    # Some versions of the SDK wrap the errors of its transport.
-    too_large = error.__cause__ if isinstance(error.__cause__, OutOfBounds) else error
-    if isinstance(too_large, OutOfBounds):
-        return MalformedResponse(f"The response of the model {model!r} at {base_url} is too large. {too_large}")
-    detail = scrubbed(str(error) or type(error).__name__, secrets)
-    if status in (401, 403):
-        return LLMUnreachable(
-            f"{base_url} rejected the API key (HTTP {status}: {detail}). "
-            "Set OPENAI_API_KEY or client_api_key to a valid key."
-        )
-    if status == 404 or getattr(error, "code", None) == "model_not_found":
-        return LLMUnreachable(
-            f"{base_url} does not serve the model {model!r} (HTTP {status}: {detail}). "
-            "Correct the model name, download the model, or correct the URL: most end in /v1."
-        )
-    if status == 402 or getattr(error, "code", None) == "insufficient_quota":
-        return LLMUnreachable(f"{base_url} requires payment (HTTP {status}: {detail}).")
-    if _is_absent(error):
-        return LLMUnreachable(
-            f"Can't connect to {base_url} for the model {model!r} ({detail}). Start the server, or correct its URL "
-            "(OPENAI_BASE_URL, client_base_url or the base URL of the role)."
-        )
-    kind = f"HTTP {status}" if status else type(error).__name__
-    if isinstance(error, MalformedResponse | ValueError | RecursionError):
-        return MalformedResponse(f"The model {model!r} at {base_url} sent a malformed response ({detail}).")
-    return LLMError(f"The model {model!r} at {base_url} failed ({kind}: {detail}).")
-
-
-def _is_absent(error: BaseException | None) -> bool:
-    while error is not None:
-        if isinstance(error, ConnectionRefusedError | socket.gaierror | ssl.SSLCertVerificationError):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
