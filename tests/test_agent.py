@@ -159,7 +159,8 @@ def test_reasons_are_read_from_all_places():
 
 def test_temporary_failure_does_not_end_the_episode():
     assert decided(*[LLMError("busy")] * 4, "ACTION: ring bell").action == "ring bell"
-    assert decided(InvalidAnswer("empty"), "ACTION: ring bell").action == "ring bell"
+    typed = {"reasons": "It may help.", "action": "ring bell"}
+    assert decided(InvalidAnswer("empty"), typed).action == "ring bell"
 
 
 @pytest.mark.parametrize(

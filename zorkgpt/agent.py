@@ -132,12 +132,10 @@ class Agent(Player):
         for failures in range(1, _MAX_FAILURES):
             try:
                 return self._complete(question, form, tools)
-            except (LLMUnreachable, BudgetExceeded):
+            except (LLMUnreachable, BudgetExceeded, InvalidAnswer):
+                # After an invalid answer, the client has already asked twice.
                 raise
             except LLMError as error:
-                if form is not None and isinstance(error, InvalidAnswer):
-                    # The client has already asked twice.
-                    raise
                 log.warning("agent's model failed, asking again", extra={"failures": failures, "problem": str(error)})
         return self._complete(question, form, tools)
 

@@ -245,8 +245,9 @@ def test_single_bad_response_costs_no_turn(play, tmp_path, nested):
 
 def test_repeated_web_pages_end_the_episode_resumably(play, tmp_path, monkeypatch):
     monkeypatch.setenv("ZORKGPT_LLM__MAX_FAILURES", "2")
-    with ChatServer(lambda request: fail_at(3, server, PAGE, times=2)(request)) as server:
-        # Synchronous, so that no other question is answered between the two failures.
+    with ChatServer(lambda request: fail_at(3, server, PAGE, times=4)(request)) as server:
+        # Two requests per failure, because a stream without an answer is requested again whole. Synchronous, so that
+        # no other question is answered between the two failures.
         code, out, _ = play(server, "--json", "--synchronous")
         (failed,) = json.loads(out)["episodes"]
         assert (code, failed["ending"], failed["turns"]) == (ExitCode.EPISODE_FAILED, "error", 2)

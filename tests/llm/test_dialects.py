@@ -261,3 +261,19 @@ def test_escape_sequences_in_server_errors_are_removed():
         client_of(server).check()
     assert "memory" in str(error.value)
     assert str(error.value).isprintable()
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+def test_answer_that_is_sent_as_reasoning_is_read_and_reported_once(streamed):
+    observer, messages = CurrentCall(), []
+    observer.on_notice = messages.append
+    body = {
+        "choices": [{"message": {"content": "", "reasoning_content": "Dark.\nACTION: wait"}, "finish_reason": "stop"}]
+    }
+    with ChatServer(Answer("", reasoning_content="Dark.\nACTION: wait") if streamed else Body(body)) as server:
+        client = LLMClient(LLMSettings.single(server.model, base_url=server.url), observer=observer)
+        answers = [client.complete(QUESTION, role="agent").content for _ in range(2)]
+    assert answers == ["Dark.\nACTION: wait"] * 2
+    (message,) = messages
+    assert message.startswith(f"{server.url} sends the answers of the model 'test-model' as reasoning.")
+    assert "--reasoning-format none" in message

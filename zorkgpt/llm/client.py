@@ -162,6 +162,8 @@ class LLMClient:
         self._failures: dict[Endpoint, int] = {}
         """Consecutive failed calls."""
         self._answered = set(self._dialects)
+        self._reported: set[Endpoint] = set()
+        """Servers that send answers as reasoning, which was reported."""
         for status in known:
             self.usage.add_spent(*status.spent)
 
@@ -305,9 +307,23 @@ class LLMClient:
             raise
         finally:
             self._observer.call_ended()
+        if raw.in_reasoning:
+            self._report_reasoning(self._endpoint(role))
         raw = replace(raw, problem=self._problem(raw, role, form))
         self._record(role, messages, raw, time.monotonic() - started, None, episode, retries.repeats)
         return raw
+
+    def _report_reasoning(self, endpoint: Endpoint) -> None:
+        """Tell the user once that the server sends answers as reasoning."""
+        if endpoint not in self._reported:
+            self._reported.add(endpoint)
+            message = (
+                f"{endpoint[0]} sends the answers of the model {endpoint[1]!r} as reasoning. They are read from there. "
+                "To correct it, switch off the reasoning parser of the server (llama.cpp: --reasoning-format none, "
+                "vLLM: without --reasoning-parser) or the model's reasoning."
+            )
+            log.warning(message)
+            self._observer.notify(message)
 
     def _problem(self, raw: wire.RawAnswer, role: Role, form: wire.RequestForm) -> str | None:
         """Return why an answer is not understood. None if it is."""

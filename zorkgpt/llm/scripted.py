@@ -8,10 +8,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from zorkgpt.errors import LLMError
+from zorkgpt.llm.cleaning import split_reasoning
 from zorkgpt.llm.messages import Answer, Completion, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import ask_for, with_form
-from zorkgpt.llm.wire import split_reasoning
 
 Script = str | dict[str, Any] | BaseModel | Exception
 """One answer: text, an object that is sent as JSON, or an error to raise."""

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from zorkgpt.bounded import MODEL_ANSWER, json_object, parse_json
 from zorkgpt.errors import MalformedResponse, OutOfBounds
+from zorkgpt.llm.cleaning import split_reasoning
 from zorkgpt.llm.failures import Failure, FailureKind, failure_of
 from zorkgpt.llm.messages import Message, ToolCall, Usage
 from zorkgpt.llm.settings import RoleSettings
@@ -36,14 +37,6 @@ _ANSWER_SHARE = 4
 """An answer gets at most a quarter of the context."""
 _CUT = "\n[...]\n"
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
-
-_TAGS = "think|thinking|reflection"
-_OPENING = re.compile(rf"<({_TAGS})>", re.IGNORECASE)
-_CLOSING = {tag: re.compile(f"</{tag}>", re.IGNORECASE) for tag in _TAGS.split("|")}
-# Some chat templates open the block themselves, so the answer contains only its end.
-_ONLY_CLOSED = re.compile(rf"\A(?P<thought>.*?)</(?:{_TAGS})>", re.DOTALL | re.IGNORECASE)
-# Only at the start of a line, because a tag inside a JSON string is text.
-_ONLY_OPENED = re.compile(rf"^[ \t]*<(?:{_TAGS})>(?P<thought>.*)\Z", re.DOTALL | re.IGNORECASE | re.MULTILINE)
 
 
 RequestForm = type[BaseModel] | Toolbox | None
@@ -117,6 +110,8 @@ class RawAnswer:
     instead: str = ""
     """A description of the response if it has no answer, otherwise ""."""
     tool_calls: tuple[ToolCall, ...] = ()
+    in_reasoning: bool = False
+    """Whether the server sent the whole answer as reasoning."""
     problem: str | None = None
     """Why it is not understood. None if it is."""
 
@@ -362,15 +357,20 @@ def read(response: Any, *, takes_calls: bool = False) -> RawAnswer:
     message = getattr(choice, "message", None)
     text = _text(getattr(message, "content", None))
     content, thought = split_reasoning(text)
+    truncated = getattr(choice, "finish_reason", None) == "length"
     field = _text(getattr(message, "reasoning_content", None)) or _text(getattr(message, "reasoning", None))
     calls = _calls(message) if takes_calls else ()
+    in_reasoning = not (text.strip() or calls or truncated) and bool(field.strip())
+    if in_reasoning:
+        content, field = split_reasoning(field)[0] or field.strip(), ""
     return RawAnswer(
         content=content,
         reasoning="\n".join(filter(None, (field.strip(), thought))),
         usage=_usage(getattr(response, "usage", None)),
-        truncated=getattr(choice, "finish_reason", None) == "length",
+        truncated=truncated,
         instead="" if content or calls else _instead(response, choices, message, text),
         tool_calls=calls,
+        in_reasoning=in_reasoning,
     )
 
 
@@ -448,39 +448,6 @@ def _usage(usage: Any) -> Usage:
     counts.append(next((count for count in cached if count is not None), None))
     known = [count if isinstance(count, int) and count >= 0 else None for count in counts]
     return Usage(known[0], known[1], known[2])
-
-
-def split_reasoning(text: str) -> tuple[str, str]:
-    """Split a text with `<think>`, `<thinking>` or `<reflection>` blocks into the answer and the reasoning.
-
-    A block without an end extends to the end of the text, and a block without a start begins at its start.
-    """
-    text, thoughts = _without_blocks(text)
-
-    def take(match: re.Match[str]) -> str:
-        thoughts.append(match["thought"].strip())
-        return ""
-
-    text = _ONLY_CLOSED.sub(take, text)
-    text = _ONLY_OPENED.sub(take, text)
-    return text.strip(), "\n".join(thought for thought in thoughts if thought)
-
-
-def _without_blocks(text: str) -> tuple[str, list[str]]:
-    """Return the text without its closed blocks, and the contents of the blocks, in linear time."""
-    kept, thoughts, at = list[str](), list[str](), 0
-    unclosed: set[str] = set()
-    for opening in _OPENING.finditer(text):
-        tag = opening[1].lower()
-        if opening.start() < at or tag in unclosed:
-            continue
-        if closing := _CLOSING[tag].search(text, opening.end()):
-            kept.append(text[at : opening.start()])
-            thoughts.append(text[opening.end() : closing.start()].strip())
-            at = closing.end()
-        else:
-            unclosed.add(tag)
-    return "".join((*kept, text[at:])), thoughts
 
 
 def listed_models(connection: Any) -> dict[str, int | None] | None:
