@@ -1,5 +1,6 @@
 """The options of a run, and the parts that its managers and its player share."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,9 +23,12 @@ from zorkgpt.errors import WorkdirError
 from zorkgpt.explore.trail_file import TrailReader
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.llm.background_work import BackgroundLLM
+from zorkgpt.llm.client import OPENAI_URL
+from zorkgpt.llm.connection import connect_openai
 from zorkgpt.llm.messages import LLM
 from zorkgpt.llm.progress import CallObserver
 from zorkgpt.llm.roles import Role
+from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.log import get_logger
 from zorkgpt.memory.dedup.judge import ModelJudge
 from zorkgpt.memory.manager import SimpleMemoryManager
@@ -40,6 +44,9 @@ from zorkgpt.runlog.episode_log import EpisodeLog
 from zorkgpt.runlog.events import PlayerKind
 from zorkgpt.runlog.recording import AppliedAnswers
 from zorkgpt.runlog.story_folder import StoryMark, check_story, mark_folder
+
+_EMBEDDINGS_WAIT_S = 2.0
+_EMBEDDINGS_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -253,8 +260,9 @@ def _embeddings(config: GameConfiguration, llm: LLM | None) -> EmbeddingProvider
     from zorkgpt.embeddings.llm_provider import LLMEmbeddingProvider
 
     if isinstance(provider.in_use, LLMEmbeddingProvider):
-        # Many servers have no embedding model. Find out now, so that the run can report it at its start.
-        provider.warm_up().join()
+        # Many servers have no embedding model. Find out now, so that the run can report it at its start, but don't
+        # wait for a slow server.
+        provider.warm_up().join(_EMBEDDINGS_WAIT_S)
     return provider
 
 
@@ -267,9 +275,6 @@ class _EmbeddingServer:
     @cached_property
     def embeddings(self) -> Any:
         """The embeddings resource of the client."""
-        from openai import OpenAI
-
-        key = self._config.client_api_key
-        return OpenAI(
-            base_url=self._config.client_base_url, api_key=key.get_secret_value() if key else "none", timeout=30
-        ).embeddings
+        settings = LLMSettings(roles={}, timeout_s=_EMBEDDINGS_TIMEOUT_S)
+        base_url = self._config.client_base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+        return connect_openai(base_url, self._config.client_api_key, settings).embeddings

@@ -4,6 +4,7 @@ import json
 import logging
 import re
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -72,6 +73,26 @@ def test_model_usage_is_in_summary_and_log(play, tmp_path):
     assert (usage["agent"]["prompt_tokens"], usage["agent"]["completion_tokens"]) == (40, 20)
     *_, ended = read_episode(tmp_path / "files", 1)
     assert ended.metrics["model_usage"] == usage
+
+
+def test_start_does_not_wait_for_embeddings(play, monkeypatch):
+    monkeypatch.setenv("ZORKGPT_MEMORY_DEDUPLICATION__PROVIDER", "llm")
+    is_playing, waited = Event(), []
+
+    def embed(text):
+        waited.append(is_playing.wait(20))
+        return [1.0, 0.0]
+
+    def answer(request):
+        if "You are playing a text adventure" in request.prompt:
+            is_playing.set()
+        return reply(request)
+
+    with ChatServer(answer, embed=embed) as server:
+        code, _, _ = play(server, "--quiet")
+    assert code == ExitCode.OK
+    assert waited
+    assert all(waited)
 
 
 def test_plain_model_sees_only_the_transcript(play, tmp_path):

@@ -4,18 +4,16 @@ import inspect
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from threading import RLock, Thread
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, SecretStr
 
 from zorkgpt import telemetry
-from zorkgpt.bounded import MODEL_RESPONSE
 from zorkgpt.errors import (
     BudgetExceeded,
     ConfigurationError,
@@ -26,6 +24,7 @@ from zorkgpt.errors import (
 )
 from zorkgpt.extras import require
 from zorkgpt.llm import wire
+from zorkgpt.llm.connection import connect_openai
 from zorkgpt.llm.failures import Failure, FailureKind, as_llm_error, failure_of, scrubbed
 from zorkgpt.llm.messages import LLM, Answer, Completion, Message, Usage
 from zorkgpt.llm.progress import CallObserver, CurrentCall
@@ -78,43 +77,6 @@ class _Ready(BaseModel):
     """The form of the answer to a check."""
 
     ready: bool
-
-
-def connect_openai(base_url: str, api_key: SecretStr | None, settings: LLMSettings) -> Any:
-    """Create a client of the OpenAI SDK, which repeats no request. Imported on use, because that takes a second."""
-    from openai import DefaultHttpxClient, OpenAI
-
-    # The SDK requires a key. Servers that need none ignore it.
-    key = api_key.get_secret_value() if api_key else "none"
-    transport = DefaultHttpxClient(
-        base_url=base_url,
-        timeout=settings.timeout_s,
-        event_hooks={"response": [_bound_body]},
-        follow_redirects=False,  # prompts are sent only to the configured server
-        # Loading the certificates takes 40 ms, and this client can't reach a TLS server from an http:// address.
-        verify=urlsplit(base_url).scheme != "http",
-    )
-    return OpenAI(
-        base_url=base_url,
-        api_key=key,
-        timeout=settings.timeout_s,
-        max_retries=0,
-        http_client=transport,
-    )
-
-
-def _bound_body(response: Any) -> None:
-    """Make the response raise `OutOfBounds` when its decompressed body becomes too large."""
-    iter_bytes = response.iter_bytes
-
-    def bounded(*arguments: Any) -> Iterator[bytes]:
-        size = 0
-        for part in iter_bytes(*arguments):
-            size += len(part)
-            MODEL_RESPONSE.check_size(size)
-            yield part
-
-    response.iter_bytes = bounded
 
 
 class LLMClient:
@@ -228,6 +190,8 @@ class LLMClient:
         tokens, cost = self.usage.spent
         try:
             listed = wire.listed_models(self._connection(roles[0]))
+        except ConfigurationError:
+            raise
         except Exception as error:
             raise self._failed(roles[0], failure_of(error, secrets=self._secrets())) from None
         told = (listed or {}).get(model)
@@ -349,6 +313,8 @@ class LLMClient:
             arguments = wire.request(role_settings, messages, dialect, limit=limit, form=form, stream=streams)
             try:
                 response = self._send(role, arguments, ends)
+            except ConfigurationError:
+                raise
             # The SDK, its transport or a custom client may raise anything. `from None`, because their exceptions
             # contain the request with the key.
             except Exception as error:
