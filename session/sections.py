@@ -116,15 +116,14 @@ class SamplingSection(SettingsSection):
     """1 or more."""
     min_p: float | None = Field(default=None, ge=0, le=1)
     """0 to 1."""
-    max_tokens: int | None = Field(default=None, ge=1)
-    """Maximum length of an answer, including reasoning."""
+    max_tokens: int | None = Field(default=1000, ge=1)
+    """Maximum length of an answer, including reasoning. If reasoning needs more, it is four times as long."""
 
 
 class MemorySamplingSection(SamplingSection):
     """Sampling of the memory model, and how many turns it sees."""
 
     temperature: float | None = Field(default=0.3, ge=0, le=2)
-    max_tokens: int | None = Field(default=1000, ge=1)
     memory_history_window: int = _MEMORY.history_window
     """Previous turns in the question. 1 to 10 is reasonable."""
 

@@ -199,6 +199,26 @@ def test_context_size_is_read_from_the_list_of_models():
     assert found[0].dialect.context_length == 4096
 
 
+PATH = {"models/small.gguf": {"meta": {"n_ctx_train": 8192}}}
+LOADED = {"models/small.gguf": {"meta": {"n_ctx_train": 8192, "n_ctx": 4096}}}
+
+
+@pytest.mark.parametrize(
+    ("models", "properties", "context_length"),
+    [
+        (LOADED, None, 4096),
+        (PATH, {"default_generation_settings": {"n_ctx": 2048}}, 2048),
+        (PATH, None, None),
+        (LOADED | {"other": {}}, None, None),
+    ],
+    ids=["list", "properties", "unknown", "several models"],
+)
+def test_server_of_one_model_is_asked_for_its_context(models, properties, context_length):
+    with ChatServer('{"ready": true}', models=models, properties=properties, serves_any=True) as server:
+        client = LLMClient(LLMSettings.single("any-name", base_url=server.url))
+        assert client.check()[0].dialect.context_length == context_length
+
+
 class Watching(CurrentCall):
     """Records calls of the observer."""
 

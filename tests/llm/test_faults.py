@@ -1,9 +1,11 @@
 """Tests that any fault of a server ends in an answer or one of our errors, with correct usage."""
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from tests.fixtures.chat_server import Answer, Body, ChatServer, Disconnect, Endless, Silence, Status, Trickle
 from zorkgpt.errors import InvalidAnswer, LLMError, LLMUnreachable, MalformedResponse
@@ -242,15 +244,101 @@ def test_truncated_typed_answer_is_requested_with_more_room():
     assert [request.body["max_tokens"] for request in server.requests] == [20, 80, 20, 80]
 
 
-def test_truncated_answer_is_kept_without_more_room():
+def test_truncated_answer_in_words_is_not_requested_with_more_room():
+    cut = Answer("It is dark and", finish_reason="length", usage={"prompt_tokens": 10, "completion_tokens": 100})
+    with ChatServer(cut) as server:
+        completion = client_of(server, sampling={"max_tokens": 100}).complete(QUESTION, role="agent")
+    assert (completion.content, completion.truncated, len(server.requests)) == ("It is dark and", True, 1)
+
+
+def test_room_that_reasoning_needed_is_kept():
     def reply(request):
-        if request.body["max_tokens"] > 100:
-            return Status(400, "max_tokens is too large")
-        return Answer("It is dark and", finish_reason="length")
+        finished = request.body["max_tokens"] >= 400
+        cut = Answer("<think>so much", finish_reason="length", usage=None)
+        return "<think>so</think>ACTION: look" if finished else cut
 
     with ChatServer(reply) as server:
-        completion = client_of(server, sampling={"max_tokens": 100}).complete(QUESTION, role="agent")
-    assert (completion.content, completion.truncated) == ("It is dark and", True)
+        client = client_of(server, sampling={"max_tokens": 100})
+        assert [client.complete(QUESTION, role="agent").content for _ in range(2)] == ["ACTION: look"] * 2
+    assert [request.body["max_tokens"] for request in server.requests] == [100, 400, 400]
+
+
+LONG = [Message("user", "First. " + "word " * 1_200 + "What now?")]
+
+
+def test_answer_cut_off_below_its_limit_reveals_the_context():
+    def reply(request):
+        tokens = len(request.prompt) // 4
+        if tokens + 100 > 1_024:
+            usage = {"prompt_tokens": tokens, "completion_tokens": 1_024 - tokens}
+            return Answer("It is", finish_reason="length", usage=usage)
+        return "It is dark."
+
+    with ChatServer(reply) as server:
+        client = client_of(server, sampling={"max_tokens": 200})
+        # 1,500 tokens would not fit at all; a prompt of 1,000 leaves too little room for the answer.
+        messages = [Message("user", LONG[0].content[:3_900])]
+        completions = [client.complete(messages, role="agent") for _ in range(2)]
+    assert [(each.content, each.context_length) for each in completions] == [("It is dark.", 1_024)] * 2
+    assert len(server.requests) == 3
+
+
+def test_lower_limit_of_the_server_for_answers_is_not_the_context():
+    cut = Answer("It is", finish_reason="length", usage={"prompt_tokens": 900, "completion_tokens": 50})
+    with ChatServer(cut) as server:
+        client = client_of(server, sampling={"max_tokens": 200})
+        completions = [client.complete(LONG, role="agent") for _ in range(2)]
+    assert [(each.content, each.context_length) for each in completions] == [("It is", None)] * 2
+    assert [request.body["max_tokens"] for request in server.requests] == [200, 200, 50]
+    assert server.requests[-1].prompt == LONG[0].content
+
+
+def test_server_that_cuts_off_streams_is_asked_one_at_a_time():
+    running, most = [], []
+
+    def reply(request):
+        running.append(request)
+        most.append(len(running))
+        if len(running) > 1:
+            running.clear()
+            return Answer("It is", finish_reason=None)
+        time.sleep(0.05)
+        if running:
+            running.pop()
+        return "fine"
+
+    with ChatServer("first", reply) as server:
+        client = client_of(server, observer=CurrentCall(), timeout_s=5)
+        client.complete(QUESTION, role="agent")
+        with ThreadPoolExecutor(4) as pool:
+            answers = [pool.submit(client.complete, QUESTION, role="memory") for _ in range(4)]
+            assert [answer.result().content for answer in answers] == ["fine"] * 4
+        most.clear()
+        with ThreadPoolExecutor(4) as pool:
+            answers = [pool.submit(client.complete, QUESTION, role="memory") for _ in range(4)]
+            assert [answer.result().content for answer in answers] == ["fine"] * 4
+    assert most == [1] * 4
+
+
+class Share(BaseModel):
+    score: float = Field(ge=0, le=1)
+
+
+def test_number_out_of_its_bounds_is_asked_again_and_counted():
+    with ChatServer('{"score": 10}', '{"score": 1}') as server:
+        client = client_of(server)
+        assert client.complete(QUESTION, role="critic", response_model=Share).parsed == Share(score=1)
+    total = client.usage.snapshot().total
+    assert (total.calls, total.used, total.not_understood) == (2, 1, 1)
+
+
+@pytest.mark.parametrize(("fault", "repeated"), [(Silence(), 1), (Status(500), 1), (Disconnect(), 1)], ids=repr)
+def test_repeated_request_is_counted_and_logged(fault, repeated, caplog):
+    with ChatServer(fault, "fine") as server:
+        client = client_of(server)
+        client.complete(QUESTION, role="agent")
+    assert client.usage.snapshot().total.repeated == repeated
+    assert "request failed, sending it again" in caplog.messages
 
 
 def test_answer_of_200_kilobytes_is_read():

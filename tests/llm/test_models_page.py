@@ -51,11 +51,11 @@ def test_configuration_snippets(snippet, server, tmp_path):
     sent = [{key: value for key, value in request.body.items() if key != "messages"} for request in server.requests]
     assert sent == [
         {"model": "qwen3:8b", "temperature": 0.7, "top_p": 0.95, "max_tokens": 4000},
-        {"model": "gemma3:4b"},
+        {"model": "gemma3:4b", "max_tokens": 1000},
         {"model": "qwen3:8b", "temperature": 0.3, "max_tokens": 2000},
-        {"model": "qwen3:32b"},
-        {"model": "qwen3:32b"},
-        {"model": "qwen3:32b"},
+        {"model": "qwen3:32b", "max_tokens": 1000},
+        {"model": "qwen3:32b", "max_tokens": 1000},
+        {"model": "qwen3:32b", "max_tokens": 1000},
     ]
 
 

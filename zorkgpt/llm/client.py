@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from contextlib import nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from threading import RLock, Thread
@@ -121,6 +122,10 @@ class LLMClient:
         """Calls in progress on each connection, by its `id`."""
         self._dialects = {(status.base_url, status.model): status.dialect for status in known}
         self._guard = RLock()
+        self._turns: dict[str, RLock] = {}
+        """By the base URL of a server that answers one request at a time."""
+        self._limits: dict[Role, int] = {}
+        """The limits of the answers of roles that needed more than the configured ones."""
         self._failures: dict[Endpoint, int] = {}
         """Consecutive failed calls."""
         self._answered = set(self._dialects)
@@ -194,7 +199,7 @@ class LLMClient:
             raise
         except Exception as error:
             raise self._failed(roles[0], failure_of(error, secrets=self._secrets())) from None
-        told = (listed or {}).get(model)
+        told = wire.served_context(self._connection(roles[0]), base_url, model, listed or {})
         if told is not None:
             self._dialects[base_url, model] = wire.Dialect(context_length=told)
         try:
@@ -210,14 +215,19 @@ class LLMClient:
         return ModelStatus(base_url, model, roles, names, self._dialect((base_url, model)), spent)
 
     def _ask(self, messages: list[Message], role: Role, form: wire.RequestForm) -> Completion:
-        limit = self.settings.of(role).max_tokens
+        configured = self.settings.of(role).max_tokens
+        limit = self._limits.get(role, configured)
         try:
             raw = self._call(messages, role, form, limit)
         except MalformedResponse as error:
             log.warning("malformed response, asking again", extra={"role": str(role), "problem": str(error)})
             raw = self._call(messages, role, form, limit)
-        if raw.truncated or raw.is_empty:
-            more = limit * _RETRY_LIMIT_FACTOR if limit and raw.truncated else limit
+        if raw.tokens_at_early_end is not None:
+            raw = self._ask_with_room(raw, messages, role, form, limit)
+        # Longer answers in words don't end by themselves.
+        needs_more = raw.truncated and (raw.is_empty or raw.reasoning or raw.tool_calls or isinstance(form, type))
+        if needs_more or raw.is_empty:
+            more = configured * _RETRY_LIMIT_FACTOR if configured and raw.truncated else limit
             log.info("model answer truncated or empty, asking again", extra={"role": str(role), "max_tokens": more})
             try:
                 raw = self._call(messages, role, form, more)
@@ -226,10 +236,33 @@ class LLMClient:
             except LLMError as error:
                 # Some servers reject a limit beyond their context window. Keep the first answer.
                 log.warning("second request failed", extra={"role": str(role), "problem": str(error)})
+            else:
+                if more and not raw.truncated and not raw.is_empty:
+                    self._limits[role] = more
         if raw.is_empty:
             raise InvalidAnswer(self._empty_answer_message(role, raw))
         context_length = self._dialect(self._endpoint(role)).context_length
         return Completion(raw.content, None, raw.usage, raw.reasoning, raw.truncated, context_length, raw.tool_calls)
+
+    def _ask_with_room(
+        self, raw: wire.RawAnswer, messages: list[Message], role: Role, form: wire.RequestForm, limit: int | None
+    ) -> wire.RawAnswer:
+        """Learn from an answer that was cut off below its limit, and ask again.
+
+        The context is full, so its length is the sum of the prompt and the answer. If an answer to a shortened prompt
+        is cut off at the same length, the server has a lower limit for answers instead.
+        """
+        endpoint = self._endpoint(role)
+        before, tokens = self._dialect(endpoint), raw.tokens_at_early_end or 0
+        shorter = wire.with_context(before, (raw.usage.prompt_tokens or 0) + tokens, raw.limit or 0)
+        if shorter is None:
+            return raw
+        log.info("answer cut off below its limit, shortening the prompt", extra={"tokens": shorter.context_length})
+        self._adopt(endpoint, shorter)
+        again = self._call(messages, role, form, limit)
+        if again.tokens_at_early_end is not None and abs(again.tokens_at_early_end - tokens) <= 1:
+            self._adopt(endpoint, replace(before, max_answer=tokens))
+        return again
 
     def _empty_answer_message(self, role: Role, raw: wire.RawAnswer) -> str:
         name = f"The model {self.settings.of(role).model!r} at {self.base_url(role)}"
@@ -312,7 +345,8 @@ class LLMClient:
         while True:
             arguments = wire.request(role_settings, messages, dialect, limit=limit, form=form, stream=streams)
             try:
-                response = self._send(role, arguments, ends)
+                with self._turn(endpoint) if not dialect.parallel else nullcontext():
+                    response = self._send(role, arguments, ends)
             except ConfigurationError:
                 raise
             # The SDK, its transport or a custom client may raise anything. `from None`, because their exceptions
@@ -324,6 +358,9 @@ class LLMClient:
                     dialect = change
                 elif "stream" in arguments and self._hides_reason(error, endpoint):
                     streams = False
+                elif isinstance(error, wire.CutStream) and dialect.parallel:
+                    dialect = replace(dialect, parallel=False)
+                    retries.repeats += 1
                 elif not self._wait(failure, retries, ends):
                     raise self._failed(role, failure) from None
                 continue
@@ -335,9 +372,15 @@ class LLMClient:
             self._failures[endpoint] = 0
             self._answered.add(endpoint)
             raw = wire.read(response, takes_calls="tools" in arguments)
+            raw = replace(raw, limit=arguments.get(dialect.limit_name))
             if raw.usage.prompt_tokens is None or raw.usage.completion_tokens is None:
                 raw = replace(raw, usage=estimated(messages, raw.content + raw.reasoning))
             return replace(raw, instead=scrubbed(raw.instead, self._secrets()))
+
+    def _turn(self, endpoint: Endpoint) -> RLock:
+        """Return the lock of a server that answers one request at a time."""
+        with self._guard:
+            return self._turns.setdefault(endpoint[0], RLock())
 
     def _hides_reason(self, error: Exception, endpoint: Endpoint) -> bool:
         """Return whether the same request without streaming may be answered, or refused with a reason."""

@@ -22,7 +22,7 @@ class RoleSettings:
     top_k: int | None = None
     min_p: float | None = None
     max_tokens: int | None = None
-    """Limit of an answer, including reasoning. A truncated answer is requested again with four times the limit."""
+    """Limit of an answer, including reasoning. If reasoning or a typed answer needs more, it is four times as long."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import SimpleNamespace
@@ -25,8 +25,11 @@ _EXTRA_SAMPLING = ("top_k", "min_p")
 _ABOUT_ONE_FORM = re.compile(r"json_schema|json_object")
 """In the message of a server that accepts another form. Servers that accept none name only the parameter."""
 _REASONING = "reasoning_content"
-_CONTEXT_FIELDS = ("max_model_len", "context_length", "max_context_length", "loaded_context_length", "context_window")
-"""Fields with the context length in the model lists of vLLM, OpenRouter, LM Studio and Groq."""
+_CONTEXT_FIELDS = (
+    *("n_ctx", "loaded_context_length", "max_model_len", "context_length", "max_context_length", "context_window"),
+    *("max_input_tokens", "n_ctx_per_seq"),
+)
+"""Fields with the context length in the model lists of llama.cpp, LM Studio, vLLM, OpenRouter, Groq and others."""
 _CHARACTERS_PER_TOKEN = 3
 """Fewer than in English prose, so that shortened prompts fit."""
 _MIN_PROMPT = 200
@@ -81,11 +84,15 @@ class Dialect:
     """Maximum tokens of prompt and answer together. None if unknown."""
     max_answer: int | None = None
     """Maximum tokens of an answer. None if unknown."""
+    parallel: bool = True
+    """Whether the server answers several requests at a time, instead of cutting off a stream for the next request."""
 
     def __str__(self) -> str:
         parts = [f"typed answers by {self.form}"]
         if self.context_length is not None:
             parts.append(f"a context of {self.context_length} tokens")
+        if self.max_answer is not None:
+            parts.append(f"answers of at most {self.max_answer} tokens")
         if self.left_out:
             parts.append(f"without {', '.join(sorted(self.left_out))}")
         if self.limit_name != "max_tokens":
@@ -96,6 +103,8 @@ class Dialect:
             parts.append("no streaming")
         if not self.tools:
             parts.append("no tools")
+        if not self.parallel:
+            parts.append("one request at a time")
         return ", ".join(parts)
 
 
@@ -112,12 +121,22 @@ class RawAnswer:
     tool_calls: tuple[ToolCall, ...] = ()
     in_reasoning: bool = False
     """Whether the server sent the whole answer as reasoning."""
+    limit: int | None = None
+    """The limit that was sent. None if none was."""
     problem: str | None = None
     """Why it is not understood. None if it is."""
 
     @property
     def is_empty(self) -> bool:
         return not (self.content or self.tool_calls)
+
+    @property
+    def tokens_at_early_end(self) -> int | None:
+        """The tokens of an answer that was cut off below its limit. None if it wasn't, or if unknown."""
+        tokens = self.usage.completion_tokens
+        if not self.truncated or self.limit is None or tokens is None or self.usage.is_estimated:
+            return None
+        return tokens if tokens < self.limit - 1 else None
 
 
 def request(
@@ -242,7 +261,8 @@ def adapted(dialect: Dialect, arguments: dict[str, Any], failure: Failure) -> Di
     match failure.kind:
         case FailureKind.OVERFLOW:
             sent = sum(len(message["content"]) for message in arguments["messages"]) // _CHARACTERS_PER_TOKEN
-            return _with_context(dialect, failure.tokens or sent // 2, arguments)
+            limit = arguments.get(dialect.limit_name) or _ANSWER_TOKENS
+            return with_context(dialect, failure.tokens or sent // 2, limit)
         case FailureKind.ANSWER_LIMIT if failure.tokens and failure.tokens < arguments[dialect.limit_name]:
             return replace(dialect, max_answer=failure.tokens)
         case FailureKind.NO_SYSTEM_ROLE if dialect.system:
@@ -268,11 +288,13 @@ def _without(dialect: Dialect, arguments: dict[str, Any], failure: Failure) -> D
     return replace(dialect, left_out=dialect.left_out | fields) if fields - dialect.left_out else None
 
 
-def _with_context(dialect: Dialect, length: int, arguments: dict[str, Any]) -> Dialect | None:
-    """Return the dialect with this context length. Reduce it if a prompt shortened to it was rejected too."""
+def with_context(dialect: Dialect, length: int, limit: int) -> Dialect | None:
+    """Return the dialect with this context length. None if an answer of this limit leaves no room for a prompt.
+
+    The length is reduced if a prompt shortened to it was rejected too.
+    """
     known = dialect.context_length
     length = length if known is None or length < known else known * 3 // 4
-    limit = arguments.get(dialect.limit_name) or _ANSWER_TOKENS
     return replace(dialect, context_length=length) if length - limit >= _MIN_PROMPT else None
 
 
@@ -287,6 +309,10 @@ def ignores_schema(content: str, model: type[BaseModel]) -> bool:
 
 class EmptyStream(MalformedResponse):
     """A stream without an answer. Some servers only give the reason if the answer isn't streamed."""
+
+
+class CutStream(MalformedResponse):
+    """A stream that ended without an end of the answer. Some servers cut it off for the next request."""
 
 
 def joined(chunks: Any, on_token: Callable[[int], None]) -> Any:
@@ -325,7 +351,7 @@ def joined(chunks: Any, on_token: Callable[[int], None]) -> Any:
     if not begun:
         raise EmptyStream("an empty stream")
     if finish_reason is None:
-        raise MalformedResponse("a stream that was cut off")
+        raise CutStream("a stream that was cut off")
     choice = SimpleNamespace(message=message, finish_reason=finish_reason)
     return SimpleNamespace(choices=[choice], usage=usage)
 
@@ -450,6 +476,26 @@ def _usage(usage: Any) -> Usage:
     return Usage(known[0], known[1], known[2])
 
 
+def served_context(connection: Any, base_url: str, model: str, listed: Mapping[str, int | None]) -> int | None:
+    """Return the context length of a model. None if unknown.
+
+    A server that lists a single model answers to any name.
+    """
+    name = model if model in listed else next(iter(listed)) if len(listed) == 1 else None
+    if name is None:
+        return None
+    if (length := listed[name]) is not None:
+        return length
+    try:
+        # llama.cpp: the context of one of several parallel requests.
+        properties = connection.get(f"{base_url.removesuffix('/v1')}/props", cast_to=object)
+        length = properties["default_generation_settings"]["n_ctx"]
+    # Other servers have no such page, and other clients no such method.
+    except Exception:
+        return None
+    return length if isinstance(length, int) and length > 0 else None
+
+
 def listed_models(connection: Any) -> dict[str, int | None] | None:
     """Return the models of a server with their context lengths. None if the server has no list.
 
@@ -470,5 +516,5 @@ def listed_models(connection: Any) -> dict[str, int | None] | None:
 def _listed_context(model: Any) -> int | None:
     meta = getattr(model, "meta", None)
     values = [getattr(model, name, None) for name in _CONTEXT_FIELDS]
-    values.append(meta.get("n_ctx") if isinstance(meta, dict) else None)
+    values += [meta.get(name) for name in _CONTEXT_FIELDS] if isinstance(meta, dict) else []
     return next((value for value in values if isinstance(value, int) and value > 0), None)
