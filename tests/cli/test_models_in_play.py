@@ -75,6 +75,26 @@ def test_model_usage_is_in_summary_and_log(play, tmp_path):
     assert ended.metrics["model_usage"] == usage
 
 
+def test_roles_with_useless_answers_are_named_once(play):
+    with ChatServer("north") as server:
+        code, out, err = play(server, "--synchronous", "--max-turns", "12")
+    useless = "The model gives no usable answers in the role '{}': "
+    for role in ("memory", "critic"):
+        assert (err.count(useless.format(role)), out.count(useless.format(role))) == (1, 1)
+    assert useless.format("agent") not in err + out
+    (agent,) = (line for line in out.splitlines() if line.startswith("Model (agent): "))
+    calls, used = re.match(r"Model \(agent\): (\d+) calls, (\d+) used", agent).groups()
+    assert (code, int(calls) >= 12, int(used)) == (ExitCode.OK, True, 12)
+
+
+def test_wait_for_a_loading_model_is_shown(play):
+    loading = Status(503, body={"error": {"message": "Loading model"}}, headers={"Retry-After": "2"})
+    with ChatServer(loading, reply) as server:
+        code, _, err = play(server, "--quiet")
+    assert code == ExitCode.OK
+    assert "zorkgpt: the server is loading the model: asking again in 2 s (Loading model)\n" in err
+
+
 def test_start_does_not_wait_for_embeddings(play, monkeypatch):
     monkeypatch.setenv("ZORKGPT_MEMORY_DEDUPLICATION__PROVIDER", "llm")
     is_playing, waited = Event(), []

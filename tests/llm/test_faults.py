@@ -13,6 +13,7 @@ from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.messages import Completion, Message, Usage
 from zorkgpt.llm.progress import CurrentCall
 from zorkgpt.llm.settings import LLMSettings, RoleSettings
+from zorkgpt.llm.structured import bounded_schema, json_schema
 
 QUESTION = [Message("user", "What now?")]
 LIMITS = {"timeout_s": 0.2, "deadline_s": 5.0, "retry_delay_s": 0.01, "loading_wait_s": 0.1, "rate_limit_wait_s": 0.1}
@@ -241,7 +242,26 @@ def test_truncated_typed_answer_is_requested_with_more_room():
     cut = Answer('{"score": 1, "reason": "fine, unl', finish_reason="length")
     with ChatServer(cut) as server, pytest.raises(InvalidAnswer):
         client_of(server, sampling={"max_tokens": 20}).complete(QUESTION, role="critic", response_model=Verdict)
-    assert [request.body["max_tokens"] for request in server.requests] == [20, 80, 20, 80]
+    # First with limits of strings and lists in the schema, then with a higher limit of the answer.
+    assert [request.body["max_tokens"] for request in server.requests] == [20, 20, 80, 20, 80]
+    schemas = [request.body["response_format"]["json_schema"]["schema"] for request in server.requests]
+    assert schemas == [json_schema(Verdict), *[bounded_schema(Verdict)] * 4]
+
+
+def test_refused_limits_of_strings_are_left_out():
+    def reply(request):
+        if "maxLength" in json.dumps(request.body["response_format"]):
+            return Status(400, "Invalid schema for response_format: 'maxLength' is not permitted")
+        finished = request.body["max_tokens"] > 20
+        return '{"score": 1, "reason": ""}' if finished else Answer('{"score', finish_reason="length", usage=None)
+
+    with ChatServer(reply) as server:
+        client = client_of(server, sampling={"max_tokens": 20})
+        for _ in range(2):
+            assert client.complete(QUESTION, role="critic", response_model=Verdict).parsed == Verdict(
+                score=1, reason=""
+            )
+    assert [request.body["max_tokens"] for request in server.requests] == [20, 20, 20, 80, 80]
 
 
 def test_truncated_answer_in_words_is_not_requested_with_more_room():

@@ -66,7 +66,7 @@ def test_export_contains_only_chosen_episodes(workdir, open_page):
     file = workdir / "run.html"
     export_run(workdir, file, episodes="2-3")
     page = open_page(file.as_uri())
-    expect(page.locator("#overview tbody tr")).to_have_count(2)
+    expect(page.locator("#overview .sortable tbody tr")).to_have_count(2)
     page.keyboard.press("/")
     page.get_by_label("Search all episodes").fill("deed")
     expect(page.locator(".hit mark")).to_have_text(["Deed", "Deed"])

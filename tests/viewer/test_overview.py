@@ -35,6 +35,8 @@ def workdir(tmp_path_factory):
     write_history(path, lamp, added(1, 1, "Wall", "core"), disproved(lamp, 2, 3))
     call = {"v": 1, "event": "model_called", "turn": 1, "role": "agent", "model": "m", "latency_s": 1, "messages": []}
     calls = [call | {"prompt_tokens": 1000, "completion_tokens": 20, "cost": 0.25}, call | {"prompt_tokens": 500}]
+    unread = call | {"role": "memory", "problem": "it contains no JSON object", "repeats": 1}
+    calls += [unread] * 5 + [call | {"role": "memory", "error": "gone"}]
     file = path / "runs" / "2" / "model_calls.jsonl"
     file.write_text("".join(json.dumps(call) + "\n" for call in calls))
     return path
@@ -42,7 +44,7 @@ def workdir(tmp_path_factory):
 
 def test_overview_has_a_row_per_episode(address, open_page):
     page = open_page(address)
-    rows = page.locator("#overview tbody tr")
+    rows = page.get_by_role("table", name="Episodes").locator("tbody tr")
     expect(rows).to_have_count(2)
     cells = [row.locator("th, td").all_inner_texts() for row in rows.all()]
     assert cells == [
@@ -56,6 +58,15 @@ def test_overview_has_a_row_per_episode(address, open_page):
     page.get_by_role("button", name="Score", exact=True).click()
     expect(page.locator("[aria-sort=ascending]")).to_have_text("Score")
     assert rows.first.locator("th").inner_text() == "Episode 2"
+
+
+def test_roles_with_useless_answers_are_marked(address, open_page):
+    rows = open_page(address).get_by_role("table", name="Answers by role").locator("tbody tr")
+    expect(rows).to_have_count(2)
+    assert [row.locator("th, td").all_inner_texts() for row in rows.all()] == [
+        ["agent", "2", "0", "0", "0"],
+        ["memory no usable answers", "6", "5", "1", "5"],
+    ]
 
 
 def test_repeated_failures_match_the_log(tmp_path):
@@ -90,7 +101,7 @@ def test_learning_curve_links_to_the_end_of_each_episode(address, open_page):
     expect(page.locator("#when")).to_contain_text("Turn 3 of 3")
     expect(page.locator("#episodes select")).to_have_value("1")
     page.keyboard.press("o")
-    expect(page.locator("#overview table")).to_be_visible()
+    expect(page.get_by_role("table", name="Episodes")).to_be_visible()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("t")
     expect(page.locator("#when")).to_contain_text("Turn 3 of 3")

@@ -36,6 +36,8 @@ _NARROWEST = 20
 _FRAMES_PER_S = 10
 LINGER_S = 0.5
 """How long a turn that scores or ends the game stays on the screen. The rules play too fast to watch otherwise."""
+_NOTICE_TURNS = 3
+"""The number of further turns during which a notice is shown."""
 RESPONSE_LIMIT = 600
 """Characters of the game's response that a display shows."""
 _LEFT_OUT = " […] "
@@ -204,7 +206,9 @@ class ScreenDisplay:
         """The last change of each lasting memory of this episode, newest last, by place or other subject, and title."""
         self._scores: list[str] = []
         """The final scores of finished episodes."""
-        self._opening = self._ending = ""
+        self._opening = self._ending = self._notice = ""
+        self._notice_turns = 0
+        """The turns for which the notice is still shown."""
         self._live: Live | None = None
         self._changing = Lock()
 
@@ -221,6 +225,7 @@ class ScreenDisplay:
             self._opening, self._ending = text, ""
         if self._live is None:
             self._line.hide()
+            self._line.screen = self._notify
             self._live = Live(
                 get_renderable=self.frame,
                 console=self._console,
@@ -231,8 +236,15 @@ class ScreenDisplay:
             )
             self._live.start(refresh=True)
 
+    def _notify(self, message: str) -> None:
+        with self._changing:
+            self._notice, self._notice_turns = message, _NOTICE_TURNS
+
     def turn_played(self, record: TurnRecord) -> None:
         with self._changing:
+            self._notice_turns -= 1
+            if self._notice_turns < 0:
+                self._notice = ""
             self._turns.append(record)
             for event in record.memory_events:
                 self._note_learned(event, record)
@@ -264,7 +276,7 @@ class ScreenDisplay:
         """Restore the terminal."""
         if self._live:
             self._live.stop()
-            self._live = None
+            self._live = self._line.screen = None
 
     def frame(self) -> RenderableType:
         """Return the current content of the screen."""
@@ -305,8 +317,7 @@ class ScreenDisplay:
         """Return the last lines that fit. The middle of the last turn is left out if it is too long."""
         room = height - 2
         blocks = [_turn_block(record, self._player) for record in turns] or [Text(printable(self._opening).strip())]
-        if self._ending:
-            blocks.append(Text(printable(self._ending), "bold yellow"))
+        blocks += [Text(printable(text), "bold yellow") for text in (self._notice, self._ending) if text]
         wrapped = [list(block.wrap(self._console, width - 4)) for block in blocks]
         newest = wrapped[-1]
         if len(newest) > room:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from zorkgpt.cli.process import STOP
 from zorkgpt.llm.roles import Role
+from zorkgpt.text import printable
 
 if TYPE_CHECKING:
     from zorkgpt.llm.progress import CallInProgress, CurrentCall
@@ -91,7 +92,10 @@ class StatusLine:
     def __init__(self, console: Console, status: Status) -> None:
         self.status = status
         self.console = console
+        self.screen: Callable[[str], None] | None = None
+        """Shows a message on the display that covers the line. None if there is none."""
         self._live: Live | None = None
+        status.calls.on_notice = self.notify
 
     def show(self) -> None:
         """Show the line until `hide`."""
@@ -118,6 +122,10 @@ class StatusLine:
             self.console.print(Text(message), soft_wrap=True)
         else:
             typer.echo(message, err=True)
+
+    def notify(self, message: str) -> None:
+        """Show a message of a model call. Thread-safe."""
+        (self.screen or self.say)(f"zorkgpt: {printable(message)}")
 
     def _text(self) -> Text:
         status = self.status.line()

@@ -224,6 +224,11 @@ class LLMClient:
             raw = self._call(messages, role, form, limit)
         if raw.tokens_at_early_end is not None:
             raw = self._ask_with_room(raw, messages, role, form, limit)
+        dialect = self._dialect(self._endpoint(role))
+        if raw.truncated and not raw.reasoning and isinstance(form, type) and dialect.may_bound:
+            # Small models don't end strings and lists that nothing limits.
+            self._adopt(self._endpoint(role), replace(dialect, bounds=True))
+            raw = self._call(messages, role, form, limit)
         # Longer answers in words don't end by themselves.
         needs_more = raw.truncated and (raw.is_empty or raw.reasoning or raw.tool_calls or isinstance(form, type))
         if needs_more or raw.is_empty:

@@ -150,9 +150,14 @@ def estimated(messages: list[Message], answer: str) -> Usage:
     return Usage(prompt // _CHARACTERS_PER_TOKEN + 1, len(answer) // _CHARACTERS_PER_TOKEN + 1, is_estimated=True)
 
 
+def is_useless(calls: int, useless: int) -> bool:
+    """Return whether the answers to these calls are mostly useless: failed or not understood."""
+    return calls >= _LEAST_CALLS and useless >= calls * _USELESS
+
+
 def useless_answers(role: Role, calls: int, useless: int) -> str:
     """Return a sentence about a role whose answers are mostly useless, or "" if they aren't."""
-    if calls < _LEAST_CALLS or useless < calls * _USELESS:
+    if not is_useless(calls, useless):
         return ""
     return (
         f"The model gives no usable answers in the role {str(role)!r}: {useless} of {calls} failed or were not "

@@ -72,6 +72,11 @@ class Dialect:
     """The parameters that a server accepts for a model, learned from its list of models and its rejections."""
 
     form: AnswerForm = AnswerForm.JSON_SCHEMA
+    bounds: bool | None = None
+    """Whether the schema limits strings and lists, for a server that enforces it and a model that doesn't end them.
+
+    None until that is needed, False if the server refuses it.
+    """
     limit_name: str = "max_tokens"
     left_out: frozenset[str] = frozenset()
     system: bool = True
@@ -86,6 +91,11 @@ class Dialect:
     """Maximum tokens of an answer. None if unknown."""
     parallel: bool = True
     """Whether the server answers several requests at a time, instead of cutting off a stream for the next request."""
+
+    @property
+    def may_bound(self) -> bool:
+        """Whether limits of strings and lists can be tried."""
+        return self.form is AnswerForm.JSON_SCHEMA and self.bounds is None
 
     def __str__(self) -> str:
         parts = [f"typed answers by {self.form}"]
@@ -181,7 +191,7 @@ def request(
     if limit is not None and dialect.limit_name not in dialect.left_out:
         arguments[dialect.limit_name] = limit
     if response_model is not None and dialect.form is not AnswerForm.TEXT:
-        arguments["response_format"] = _response_format(dialect.form, response_model)
+        arguments["response_format"] = _response_format(dialect, response_model)
     if stream and dialect.stream:
         arguments["stream"] = True
         if "stream_options" not in dialect.left_out:
@@ -213,11 +223,11 @@ def _as_object(arguments: str) -> str:
     return "{}" if json_object(arguments, MODEL_ANSWER) is None else _sendable(arguments)
 
 
-def _response_format(form: AnswerForm, model: type[BaseModel]) -> dict[str, Any]:
-    match form:
+def _response_format(dialect: Dialect, model: type[BaseModel]) -> dict[str, Any]:
+    match dialect.form:
         case AnswerForm.JSON_SCHEMA:
-            schema = {"name": model.__name__, "schema": json_schema(model), "strict": True}
-            return {"type": "json_schema", "json_schema": schema}
+            schema = bounded_schema(model) if dialect.bounds else json_schema(model)
+            return {"type": "json_schema", "json_schema": {"name": model.__name__, "schema": schema, "strict": True}}
         case AnswerForm.JSON_OBJECT_WITH_SCHEMA:
             return {"type": "json_object", "schema": bounded_schema(model)}
         case _:
@@ -279,6 +289,8 @@ def _without(dialect: Dialect, arguments: dict[str, Any], failure: Failure) -> D
         return replace(dialect, limit_name="max_completion_tokens")
     if "tools" in fields or (not fields and "tools" in arguments):
         return replace(dialect, tools=False)
+    if "response_format" in fields and dialect.bounds:
+        return replace(dialect, bounds=False)
     if "response_format" in fields and _ABOUT_ONE_FORM.search(failure.words):
         return replace(dialect, form=dialect.form.next())
     if "response_format" in fields or (not fields and "response_format" in arguments):

@@ -138,6 +138,8 @@ def _brief(record: dict[str, Any], index: int, turn: int) -> dict[str, Any]:
         "cost": number(record.get("cost")),
         "latency_s": number(record.get("latency_s")),
         "error": cut(text(record.get("error")), 2000) or None,
+        "problem": cut(text(record.get("problem")), 2000) or None,
+        "repeats": whole_number(record.get("repeats")) or 0,
     }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
+from zorkgpt.llm.usage import is_useless
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import is_place, place_to_json
 from zorkgpt.viewer.episode_index import DIED, FAILED, CallIndex, EpisodeIndex
@@ -84,7 +85,23 @@ def _used(calls: CallIndex) -> dict[str, Any]:
     row: dict[str, Any] = {name: sum(values) if values else None for name, values in reported.items()}
     errors = sum(call["error"] is not None for call in calls.calls)
     unpriced = len(calls.calls) - len(reported["cost"])
-    return row | {"calls": len(calls.calls), "errors": errors, "unpriced": unpriced}
+    return row | {"calls": len(calls.calls), "errors": errors, "unpriced": unpriced, "roles": _roles(calls)}
+
+
+def _roles(calls: CallIndex) -> list[dict[str, Any]]:
+    """Return what became of the answers of each role: the numbers of calls, by result."""
+    roles: dict[str, dict[str, Any]] = {}
+    for call in calls.calls:
+        row = roles.setdefault(
+            call["role"], {"role": call["role"], "calls": 0, "not_understood": 0, "failed": 0, "repeated": 0}
+        )
+        row["calls"] += 1
+        row["failed"] += call["error"] is not None
+        row["not_understood"] += call["error"] is None and call["problem"] is not None
+        row["repeated"] += call["repeats"]
+    return [
+        row | {"useless": is_useless(row["calls"], row["failed"] + row["not_understood"])} for row in roles.values()
+    ]
 
 
 _USED = ("prompt_tokens", "completion_tokens", "cost")

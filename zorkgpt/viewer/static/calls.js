@@ -58,9 +58,9 @@ export function callList(calls, episode) {
 
 function title(call) {
   const known = (value, word) => (value === null ? `? ${word}` : `${value.toLocaleString("en")} ${word}`);
-  return el("span", { class: call.error ? "failed-call" : "" }, el("b", {}, shorten(call.role, 30)), ` ${shorten(call.model, 50)} `,
+  return el("span", { class: call.error || call.problem ? "failed-call" : "" }, el("b", {}, shorten(call.role, 30)), ` ${shorten(call.model, 50)} `,
     el("span", { class: "quiet" }, [known(call.prompt_tokens, "in"), known(call.completion_tokens, "out"),
-      call.cost === null ? "cost unknown" : `$${call.cost.toFixed(4)}`, call.latency_s === null ? "" : `${call.latency_s.toFixed(2)} s`].filter(Boolean).join(" · ")));
+      call.cost === null ? "cost unknown" : `$${call.cost.toFixed(4)}`, call.latency_s === null ? "" : `${call.latency_s.toFixed(2)} s`, call.problem && "not understood"].filter(Boolean).join(" · ")));
 }
 
 function whole(call, episode) {
@@ -70,6 +70,7 @@ function whole(call, episode) {
     ...answer.messages.map((message) => said(message.speaker, message.content)),
     ...(answer.reasoning ? [said("reasoning", answer.reasoning)] : []),
     said(answer.error ? "error" : "answer", answer.error ?? answer.answer),
+    ...(answer.problem ? [said("problem", answer.problem)] : []),
   )).catch((error) => box.replaceChildren(el("p", { class: "empty" }, error.message)));
   return box;
 }

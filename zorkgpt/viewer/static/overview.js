@@ -29,7 +29,7 @@ export async function updateOverview() {
     announce();
   }
   const rows = episodes.map((row) => ({ ...run.episodes.get(row.episode), ...row })).filter((row) => row.last_turn !== undefined);
-  fill(box, key, [summary(rows), episodeTable(rows), ...curve(rows), ...points(rows), ...(exported ? [] : saving())]);
+  fill(box, key, [summary(rows), episodeTable(rows), ...answers(rows), ...curve(rows), ...points(rows), ...(exported ? [] : saving())]);
 }
 
 function summary(rows) {
@@ -54,6 +54,24 @@ const COLUMNS = [
 
 function episodeTable(rows) {
   return table(COLUMNS, sorted(COLUMNS, rows, sort), { sort, label: "Episodes", choose: (wanted) => { sort = wanted; announce(); } });
+}
+
+// What became of the answers of each role's model.
+function answers(rows) {
+  const roles = new Map();
+  for (const role of rows.flatMap((row) => row.roles)) {
+    const total = roles.get(role.role) ?? { role: role.role, calls: 0, not_understood: 0, failed: 0, repeated: 0, useless: false };
+    for (const name of ["calls", "not_understood", "failed", "repeated"]) total[name] += role[name];
+    total.useless ||= role.useless;
+    roles.set(role.role, total);
+  }
+  if (!roles.size) return [];
+  const columns = [["calls", "Calls"], ["not_understood", "Not understood"], ["failed", "Failed"], ["repeated", "Repeated"]];
+  const line = (role) => el("tr", {}, el("th", { scope: "row" }, shorten(role.role, 60), ...(role.useless ? [" ", el("span", { class: "badge bad" }, "no usable answers")] : [])),
+    columns.map(([name]) => el("td", { class: "number" }, role[name])));
+  return [el("h3", {}, "Answers of the models by role"), el("div", { class: "wide" }, el("table", { class: "roles", "aria-label": "Answers by role" },
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Role"), columns.map(([, name]) => el("th", { scope: "col", class: "number" }, name)))),
+    el("tbody", {}, [...roles.values()].map(line))))];
 }
 
 // The score of each episode, with the best so far.
