@@ -1,6 +1,7 @@
 """Detect loops in the player's actions, and a lack of progress for many turns."""
 
 import logging
+import re
 from typing import Any
 
 from managers.base import BaseManager
@@ -8,6 +9,8 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.world.progress import Loop, NoveltyTracker, RecurrenceDetector
+
+_SAME_REFUSALS = 3
 
 
 class ProgressManager(BaseManager):
@@ -27,6 +30,8 @@ class ProgressManager(BaseManager):
         self._novelty.clear()
         self._loop: Loop | None = None
         self._idle_turns = 0
+        self._refusal, self._refusals = "", 0
+        """The last refusal, and how often it was repeated without a command that was played in between."""
         self._counts = {"loops": 0, "stuck": 0, "turns_stuck": 0}
 
     def process_turn(self, record: TurnRecord) -> None:
@@ -36,11 +41,21 @@ class ProgressManager(BaseManager):
         fighting = record.extraction is not None and record.extraction.combat
         self._loop = None if fighting else loop
         self._idle_turns = self._novelty.learn(record)
+        self._count_refusals(record)
         self._counts["loops"] += self._loop is not None
         self._counts["stuck"] += self._stuck and self._idle_turns == self._stuck_after_turns
         self._counts["turns_stuck"] += self._stuck
         if self._loop is not None:
             self.logger.debug("loop detected", extra={"turn": record.turn, "since": self._loop.since})
+
+    def _count_refusals(self, record: TurnRecord) -> None:
+        reasons = [rejection.reason for rejection in record.rejections if rejection.obeyed]
+        reasons += [record.transition.refused] if record.transition.refused else []
+        for reason in reasons:
+            is_same = _kind_of(reason) == _kind_of(self._refusal)
+            self._refusal, self._refusals = reason, self._refusals + 1 if is_same else 1
+        if not reasons:
+            self._refusal, self._refusals = "", 0
 
     @property
     def _stuck(self) -> bool:
@@ -56,11 +71,21 @@ class ProgressManager(BaseManager):
                 f"Nothing new for {self._idle_turns} turns: no new place, object, score or memory. "
                 "Go where you have not been, or try what you have not tried."
             )
+        if self._refusals >= _SAME_REFUSALS:
+            notices.append(
+                f"Your last {self._refusals} commands were refused for the same reason, and nothing was played: "
+                f"{self._refusal} Write a different kind of command: a verb and one thing that you see, or a direction."
+            )
         return tuple(notices)
 
     def get_status(self) -> dict[str, Any]:
         """Return the counts of the episode."""
         return {"type": "progress", "metrics": dict(self._counts)}
+
+
+def _kind_of(refusal: str) -> str:
+    """Return a refusal without the words and numbers that it quotes."""
+    return re.sub(r'"[^"]*"|\d+', "", refusal)
 
 
 def _loop_notice(loop: Loop) -> str:

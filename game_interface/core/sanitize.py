@@ -4,7 +4,7 @@ import re
 import unicodedata
 from typing import Literal
 
-from game_interface.models import Language, spelled_direction
+from game_interface.models import GrammarLine, Language, TokenKind, spelled_direction
 from zorkgpt.errors import CommandRefused
 
 MAX_LENGTH = 80
@@ -53,7 +53,7 @@ def clean_command(text: str, *, several: SeveralCommands = "refuse", language: L
     if not isinstance(text, str):
         raise CommandRefused(f"A command is text, not {type(text).__name__}. Send a short phrase such as: look")
     line = " ".join(_ascii(_one_line(text.strip(), several)).split())
-    command = line if _is_order(line, language) else _one_command(line, several)
+    command = line if _is_order(line, language) else _one_command(line, several, language)
     if len(command) > MAX_LENGTH:
         raise CommandRefused(
             f"The command has {len(command)} characters; the game reads at most {MAX_LENGTH}. Send a shorter command."
@@ -103,13 +103,36 @@ def _named(character: str) -> str:
     return f"{character!r} ({name})" if character.isprintable() else name
 
 
-def _one_command(line: str, several: SeveralCommands) -> str:
+def _one_command(line: str, several: SeveralCommands, language: Language | None) -> str:
     commands = _split(line)
     if len(commands) > 1 and several == "refuse":
-        raise CommandRefused(
-            f'That is {len(commands)} commands. Send one command per turn, for example only: "{commands[0]}"'
-        )
+        accepted = next((command for command in commands if _is_accepted(command, language)), None)
+        example = f', for example only: "{accepted}"' if accepted else "."
+        raise CommandRefused(f"That is {len(commands)} commands. Send one command per turn{example}")
     return commands[0] if commands else ""
+
+
+def _is_accepted(command: str, language: Language | None) -> bool:
+    """Return whether the grammar has a line for a command with these words. False if the grammar is unknown."""
+    words = command.lower().split()
+    if language is None or not all(language.knows(word) for word in words):
+        return False
+    verb, *others = (language.truncate(spelled_direction(word, language.knows)) for word in words)
+    if len(words) == 1 and verb in language.directions:
+        return True
+    lines = language.verbs.get(verb, ())
+    if lines is None:
+        return True
+    return any(_pattern(line).fullmatch(" ".join(others)) for line in lines)
+
+
+def _pattern(line: GrammarLine) -> re.Pattern[str]:
+    """Return a pattern of the words after the verb in a grammar line."""
+    parts = (
+        f"(?:{'|'.join(map(re.escape, sorted(token.words)))})" if token.kind is TokenKind.WORD else r"\S+(?: \S+)*"
+        for token in line.tokens
+    )
+    return re.compile(" ".join(parts))
 
 
 def _split(line: str) -> list[str]:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.sanitize import MAX_LENGTH, clean_command
+from game_interface.models import GrammarLine, GrammarToken, Language, TokenKind
 from tests.fixtures import own_stories
 from zorkgpt.errors import CommandRefused
 
@@ -61,7 +62,7 @@ def test_legal_command_is_normalized(given_text, sent):
         ("look\nnorth", "2 lines"),
         ("look\rnorth", "2 lines"),
         ("look\x0bnorth", "can't read the character"),
-        ("open door. north. east", '3 commands.*"open door"'),
+        ("open door. north. east", r"3 commands\. Send one command per turn\.$"),
         ("open door.north", "2 commands"),
         ("open door then go north", "2 commands"),
         ("open door, then go north", "2 commands"),
@@ -75,6 +76,33 @@ def test_legal_command_is_normalized(given_text, sent):
 def test_illegal_command_is_refused_with_a_reason(given_text, reason):
     with pytest.raises(CommandRefused, match=reason):
         clean_command(given_text)
+
+
+THING, AT = GrammarToken(TokenKind.NOUN), GrammarToken(TokenKind.WORD, frozenset({"at"}))
+LANGUAGE = Language(
+    word_length=9,
+    words=frozenset({"take", "lamp", "look", "at", "north"}),
+    verbs={"take": (GrammarLine((THING,), 1),), "look": (GrammarLine((), 2), GrammarLine((AT, THING), 3))},
+    names={},
+    directions=frozenset({"north"}),
+)
+
+
+@pytest.mark.parametrize(
+    ("given_text", "example"),
+    [
+        ("take lamp. north", "take lamp"),
+        ("It is dark. Look at lamp. north", "Look at lamp"),
+        ("I go. north", "north"),
+        ("lamp. take. look lamp. look", "look"),
+        ("It is dark. I wait.", None),
+    ],
+)
+def test_refusal_of_several_commands_offers_one_that_the_grammar_accepts(given_text, example):
+    with pytest.raises(CommandRefused) as refused:
+        clean_command(given_text, language=LANGUAGE)
+    offer = f', for example only: "{example}"' if example else "."
+    assert str(refused.value).endswith(f"Send one command per turn{offer}")
 
 
 PLAIN = ("save", "SAVE", "restore", "restor", "script", "unscript", "quit", "q", "Q.", "restart", "verbose", "brief")

@@ -257,10 +257,8 @@ def test_refused_limits_of_strings_are_left_out():
 
     with ChatServer(reply) as server:
         client = client_of(server, sampling={"max_tokens": 20})
-        for _ in range(2):
-            assert client.complete(QUESTION, role="critic", response_model=Verdict).parsed == Verdict(
-                score=1, reason=""
-            )
+        answers = [client.complete(QUESTION, role="critic", response_model=Verdict).parsed for _ in range(2)]
+    assert answers == [Verdict(score=1, reason="")] * 2
     assert [request.body["max_tokens"] for request in server.requests] == [20, 20, 20, 80, 80]
 
 

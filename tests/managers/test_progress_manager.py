@@ -44,6 +44,25 @@ def test_repeated_response_is_described(tmp_path):
         assert run.managers.progress.notices() == ()
 
 
+def test_third_refusal_for_the_same_reason_is_answered_differently(tmp_path):
+    commands = ["save", "restart", "save", "look"]
+    with a_walkthrough(tmp_path, *commands, remember=False) as run:
+        run.reset_episode()
+        notices = []
+        for _ in commands:
+            run.process_turn()
+            notices.append(run.managers.progress.notices())
+    reason = (
+        '"save" is not part of the game: saving, restoring, quitting and settings are not available. Try something in '
+        "the game."
+    )
+    different = (
+        f"Your last 3 commands were refused for the same reason, and nothing was played: {reason} Write a different "
+        "kind of command: a verb and one thing that you see, or a direction."
+    )
+    assert notices == [(), (), (different,), ()]
+
+
 def run_with(workdir, **settings):
     return a_run(workdir, turns=9, remember=False, settings=settings)
 

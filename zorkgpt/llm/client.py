@@ -346,6 +346,9 @@ class LLMClient:
         """Send the request until it is answered. Leave out what the server refuses, and wait if it asks for that."""
         role_settings, endpoint = self.settings.of(role), self._endpoint(role)
         known = dialect = self._dialect(endpoint)
+        with self._guard:
+            # Importing the SDK may take seconds, which don't count.
+            self._connection(role)
         ends, streams = time.monotonic() + self.settings.deadline_s, self._streams
         while True:
             arguments = wire.request(role_settings, messages, dialect, limit=limit, form=form, stream=streams)
