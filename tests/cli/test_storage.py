@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import time
 from pathlib import Path
@@ -50,25 +51,37 @@ def test_memory_file_that_is_not_a_file_is_refused(tmp_path, kind, name, argumen
     assert done.stderr == f"zorkgpt: Can't read {path}: it is {name}, not a file. Move it away, or name another file.\n"
 
 
-def test_deleted_memory_file_is_restored(tmp_path):
+def deletion_of(text: str) -> str:
+    """Return the report about the deletion of a file with this text."""
+    return f"{text.count('**[')} memories are no longer in the file (the file was deleted)"
+
+
+def test_deleted_memory_file_is_reported_and_can_be_brought_back(tmp_path):
     play(tmp_path, "--quiet")
     path = tmp_path / "Memories.md"
+    note = f"Note: {deletion_of(path.read_text())}: {path}\n      To bring them back: `memories undo`.\n"
     path.unlink()
     quiet = play(tmp_path, "--quiet")
     assert (quiet.returncode, quiet.stderr) == (0, "")
-    assert f"Note: a file was recovered from its backup: {path}\n      {restart_hint(tmp_path)}" in quiet.stdout
+    assert note in quiet.stdout
+    note = f"Note: {deletion_of(path.read_text())}: {path}\n"
     path.unlink()
     live = play(tmp_path)
-    note = f"Note: a file was recovered from its backup: {path}\n"
     # When it happens, and in the summary.
     assert live.stdout.count(note) == 2
     assert live.stdout.index(note) < live.stdout.index("[3.1]")
+    before = path.read_text()
     path.unlink()
-    looked_at = command("memories", "stats", "--workdir", str(tmp_path))
-    assert looked_at.returncode == 0
-    assert looked_at.stderr == f"zorkgpt: {path} was missing. It was restored from its backup. {restart_hint(tmp_path)}"
-    again = command("memories", "stats", "--workdir", str(tmp_path))
-    assert (again.stderr, again.stdout) == ("", looked_at.stdout)
+    shown = command("memories", "show", "--workdir", str(tmp_path))
+    assert (shown.returncode, shown.stdout) == (ExitCode.BAD_INPUT, "")
+    first, second = shown.stderr.splitlines()
+    assert first == f"zorkgpt: {path}: {deletion_of(before)}. To bring them back: `memories undo`."
+    assert second.startswith(f"zorkgpt: No memories. {before.count('**[')} memories were deleted from the file before ")
+    undone = command("memories", "undo", "--workdir", str(tmp_path))
+    assert (undone.stderr, undone.stdout) == ("", f"{before.count('**[')} memories brought back.\n")
+    # The counts of visits are not brought back.
+    counts = re.compile(r"\*\*Visits:.*")
+    assert sorted(counts.sub("", path.read_text()).split("\n")) == sorted(counts.sub("", before).split("\n"))
 
 
 def test_unwritable_memories_are_reported(tmp_path):
@@ -85,16 +98,15 @@ def test_unwritable_memories_are_reported(tmp_path):
     assert path.read_bytes() == before
 
 
-def test_deleting_memories_and_backup_starts_over(tmp_path):
+def test_deleting_memories_starts_over(tmp_path):
     play(tmp_path, "--quiet")
-    for name in ("Memories.md", "Memories.md.backup"):
-        (tmp_path / name).unlink()
-    done = command("memories", "stats", "--workdir", str(tmp_path))
-    assert (done.returncode, done.stderr.startswith("zorkgpt: No memory file at")) == (ExitCode.BAD_INPUT, True)
+    path = tmp_path / "Memories.md"
+    report = deletion_of(path.read_text())
+    path.unlink()
     summary = json.loads(play(tmp_path, "--json").stdout)
-    assert summary["damaged_files"] == []
-    assert "| **Episodes:** 2\n" in (tmp_path / "Memories.md").read_text()
-    assert "| **Episodes:** 1" not in (tmp_path / "Memories.md").read_text()
+    assert [row["what"] for row in summary["damaged_files"]] == [report]
+    assert "| **Episodes:** 2\n" in path.read_text()
+    assert "| **Episodes:** 1" not in path.read_text()
 
 
 def test_memory_file_replaced_by_a_web_page_is_restored(tmp_path):
@@ -112,24 +124,23 @@ def test_memory_file_replaced_by_a_web_page_is_restored(tmp_path):
     assert f"{path} was damaged (set aside as {again}). It was restored from its backup." in looked_at.stderr
 
 
-def test_memory_file_deleted_during_a_run_is_restored(tmp_path):
+def test_memory_file_deleted_during_a_run_is_reported(tmp_path):
     process = started_run(tmp_path, "--episodes", "1", "--json")
     (tmp_path / "Memories.md").unlink()
     output, errors = process.finish()
     assert (process.returncode, errors) == (0, "")
     [found] = json.loads(output)["damaged_files"]
-    assert (found["what"], found["file"], found["set_aside"]) == (
-        "a file was recovered from its backup",
-        str(tmp_path / "Memories.md"),
-        "",
-    )
-    assert found["way_out"] + "\n" == restart_hint(tmp_path)
-    added = journal_rows(tmp_path / "Memories.md")
-    lasting = [row["after"] for row in added if row["kind"] == "added" and row["after"]["persistence"] != "ephemeral"]
-    titles = {memory["title"] for memory in lasting}
-    text = (tmp_path / "Memories.md").read_text()
-    assert titles
-    assert all(title in text for title in titles)
+    path = tmp_path / "Memories.md"
+    rows = journal_rows(path)
+    removed = [row for row in rows if row["source"] == "hand"]
+    assert found == {
+        "what": f"{len(removed)} {'memory is' if len(removed) == 1 else 'memories are'} no longer in the file "
+        "(the file was deleted)",
+        "file": str(path),
+        "set_aside": "",
+        "way_out": "To bring them back: `memories undo`.",
+    }
+    assert {row["kind"] for row in removed} == {"removed"}
 
 
 @pytest.mark.parametrize(

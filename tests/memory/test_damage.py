@@ -20,6 +20,7 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.damage import is_damaged
 from zorkgpt.memory.storage.document import parse, render
 from zorkgpt.memory.storage.lasting import EVERY
+from zorkgpt.memory.upkeep.deletions import deletions, restore
 
 HALL = memory("Rug", text="The rug hides a trap door.")
 ATTIC = memory("Rope", text="A rope lies beside the table.")
@@ -47,8 +48,6 @@ def texts(path):
 
 
 DAMAGED = {
-    "emptied": b"",
-    "blanks": b" \r\n\t\n",
     "zeros": bytes(5000),
     "random bytes": RANDOM,
     "random bytes with a heading by chance": RANDOM[:2000] + HEADING + RANDOM[2000:],
@@ -63,17 +62,33 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("damage", DAMAGED)
-def test_damaged_file_is_restored_from_the_backup(path, sound, damage):
+def test_damaged_file_is_restored_from_backup_and_journal(path, sound, damage):
     backup = path.with_name("Memories.md.backup").read_bytes()
     path.write_bytes(DAMAGED[damage])
     with SimpleMemoryManager.open(path) as again:
-        assert again.get_location_memory(5) == "[NOTE] Rug: The rug hides a trap door."
+        assert [memory.title for memory in again.memory_cache[6]] == ["Rope", "Knife"]
         aside = path.with_name("Memories.md.damaged-1")
-        assert again.store.recovered == Recovery(
-            path, "damaged", aside if DAMAGED[damage] else None, path.with_name("Memories.md.backup")
-        )
-    assert path.read_bytes() == backup
-    assert not DAMAGED[damage] or aside.read_bytes() == DAMAGED[damage]
+        assert again.store.recovered == Recovery(path, "damaged", aside, path.with_name("Memories.md.backup"))
+        assert again.store.notices == [again.store.recovered.describe()]
+    assert path.read_bytes() == sound
+    assert path.with_name("Memories.md.backup").read_bytes() == backup
+    assert aside.read_bytes() == DAMAGED[damage]
+    assert [row["kind"] for row in journal_rows(path)] == ["added"] * 3
+
+
+def test_damaged_file_without_backup_is_restored_from_the_journal(path, sound):
+    path.with_name("Memories.md.backup").unlink()
+    path.write_bytes(PAGE)
+    with SimpleMemoryManager.open(path):
+        assert texts(path) == {HALL.text, ATTIC.text, "The text of Knife."}
+
+
+def test_damaged_file_without_journal_is_restored_from_the_backup(path, sound):
+    backup = path.with_name("Memories.md.backup").read_bytes()
+    path.with_name("Memories.md.sqlite").unlink()
+    path.write_bytes(PAGE)
+    with SimpleMemoryManager.open(path):
+        assert path.read_bytes() == backup
 
 
 @pytest.mark.parametrize("damage", DAMAGED)
@@ -93,7 +108,7 @@ def test_file_truncated_by_a_power_cut_is_set_aside(path, sound):
     half = sound[: sound.index(b"## Location 6")] + bytes(512)
     path.write_bytes(half)
     SimpleMemoryManager.open(path)
-    assert texts(path) == {HALL.text, ATTIC.text}
+    assert texts(path) == {HALL.text, ATTIC.text, "The text of Knife."}
     assert path.with_name("Memories.md.damaged-1").read_bytes() == half
 
 
@@ -192,31 +207,95 @@ def test_file_with_all_memories_is_never_damaged(rest):
     assert not is_damaged(before + rest, before)
 
 
-@pytest.mark.parametrize("running", [True, False])
-def test_deleted_file_is_restored_at_the_next_call(path, sound, caplog, running):
+@pytest.mark.parametrize("first_line", [b"", b"\xff # Location Memories\n", b"\0\n"])
+def test_doubtful_file_is_written_after_its_last_memory_expired(path, first_line):
+    old = b"**[NOTE] Old** *(Ep1, T1, expires: 2000-01-01T00:00:00+00:00)*\nIt is old.\n"
+    path.write_bytes(first_line + b"## Location 5: Hall\n\n" + old)
     with SimpleMemoryManager.open(path) as manager:
-        path.unlink()
-        reader = manager if running else SimpleMemoryManager.open(path)
-        assert reader.get_persistent_count() == (3 if running else 2)
-        if running:
-            assert path.read_bytes() == sound
-        assert "a file was recovered from its backup" in caplog.text
-        assert reader.store.recovered.describe() == (
-            f"{path} was missing. It was restored from its backup. "
-            f"To start over instead, delete both Memories.md and Memories.md.backup in {path.parent}."
-        )
+        manager.all_memories()
+        assert manager.remember(6, "It is cold.", title="Cold")
+        assert [located.memory.title for located in manager.all_memories()] == ["Cold"]
+    assert path.read_bytes().startswith(first_line + b"## Location 5: Hall\n")
 
 
-@pytest.mark.parametrize("running", [True, False])
-def test_deleting_file_and_backup_starts_over(path, sound, running):
-    with SimpleMemoryManager.open(path) as manager:
+GONE = {"deleted": None, "emptied": b"", "blanks": b" \r\n\t\n"}
+
+
+def leave(path, content):
+    if content is None:
         path.unlink()
-        path.with_name("Memories.md.backup").unlink()
-        found = manager if running else SimpleMemoryManager.open(path)
-        assert found.get_persistent_count() == 0
-        assert found.store.recovered is None
-        assert found.add_memory(5, "Hall", memory("New", text="Another game."))
+    else:
+        path.write_bytes(content)
+
+
+@pytest.mark.parametrize("how", GONE)
+@pytest.mark.parametrize("has_backup", [True, False])
+def test_deleting_or_emptying_the_file_deletes_all_memories(path, sound, caplog, how, has_backup):
+    backup = path.with_name("Memories.md.backup")
+    backup.unlink() if not has_backup else None
+    leave(path, GONE[how])
+    with SimpleMemoryManager.open(path) as manager:
+        assert manager.get_persistent_count() == 0
+        assert (manager.store.recovered, backup.exists()) == (None, has_backup)
+        what = "the file was deleted" if how == "deleted" else "0 memories left"
+        assert manager.store.notices == [
+            f"{path}: 3 memories are no longer in the file ({what}). To bring them back: `memories undo`."
+        ]
+        assert caplog.text.count("3 memories are no longer in the file") == 1
+        (deletion,) = deletions(manager.store)
+        assert restore(manager.store, deletion) == 3
+        assert deletions(manager.store) == []
+    assert [memory for _, memory in parse(path.read_bytes()).find(EVERY)] == [
+        memory for _, memory in parse(sound).find(EVERY)
+    ]
+    with SimpleMemoryManager.open(path) as manager:
+        assert manager.store.notices == []
+        assert manager.invalidate_memory(5, "Rug", "wrong"), "a memory that came back is not an edit by a person"
+
+
+@pytest.mark.parametrize("how", GONE)
+def test_file_deleted_while_open_starts_over(path, sound, how):
+    with SimpleMemoryManager.open(path) as manager:
+        leave(path, GONE[how])
+        assert manager.get_persistent_count() == 0
+        assert manager.add_memory(5, "Hall", memory("New", text="Another game."))
+        assert len(manager.store.notices) == 1
     assert texts(path) == {"Another game."}
+    with SimpleMemoryManager.open(path) as manager:
+        assert [each.describe() for each in deletions(manager.store)] == [
+            f"3 memories were deleted from the file before {deletions(manager.store)[0].at[:10]} "
+            f"{deletions(manager.store)[0].at[11:16]}: “Rug”, “Rope”, “Knife”."
+        ]
+
+
+def test_file_deleted_after_its_first_change_can_be_undone(path):
+    with SimpleMemoryManager.open(path) as manager:
+        manager.add_memory(5, "Hall", HALL)
+    path.unlink()
+    with SimpleMemoryManager.open(path) as manager:
+        assert [len(deletion.changes) for deletion in deletions(manager.store)] == [1]
+
+
+def test_memories_missing_from_a_shorter_file_are_reported_with_lines_not_understood(path, sound):
+    path.write_bytes(sound.replace(b"**[NOTE - PERMANENT] R", b"**(NOTE - PERMANENT) R"))
+    with SimpleMemoryManager.open(path) as manager:
+        assert manager.store.notices == [
+            f"{path}: 2 memories are no longer in the file (1 memory left, not understood: lines 8, 18). "
+            "To bring them back: `memories undo`."
+        ]
+    path.write_bytes(sound)
+    with SimpleMemoryManager.open(path) as manager:
+        assert manager.store.notices == deletions(manager.store) == []
+        assert manager.invalidate_memory(6, "Rope", "wrong")
+
+
+def test_file_cut_in_the_middle_is_an_edit_that_is_reported(path, sound):
+    path.write_bytes(sound[: sound.index(b"**[NOTE - PERMANENT] Rope")])
+    with SimpleMemoryManager.open(path) as manager:
+        assert manager.get_persistent_count() == 1
+        assert [notice.split(": ", 1)[1] for notice in manager.store.notices] == [
+            "2 memories are no longer in the file (1 memory left). To bring them back: `memories undo`."
+        ]
 
 
 OPENING = """
@@ -271,6 +350,7 @@ def test_file_replaced_by_a_pipe_while_open_does_not_hang(path, sound):
         assert manager.get_location_memory(5) == "[NOTE] Rug: The rug hides a trap door."
         assert manager.add_memory(5, "Hall", memory("New")) is False
         path.unlink()
+        path.write_bytes(sound)
         assert manager.add_memory(5, "Hall", memory("New"))
     assert HALL.text in texts(path)
 
@@ -300,7 +380,7 @@ def test_link_is_followed_and_other_files_are_beside_its_target(tmp_path):
     assert (work / "Memories.md").is_symlink()
     assert {"mine.md", "mine.md.backup", "mine.md.sqlite"} <= set(os.listdir(kept))
     (kept / "mine.md").write_bytes(PAGE)
-    assert SimpleMemoryManager.open(work).get_persistent_count() == 2
+    assert SimpleMemoryManager.open(work).get_persistent_count() == 3
     assert (kept / "mine.md.damaged-1").read_bytes() == PAGE
     assert (work / "Memories.md").is_symlink()
 

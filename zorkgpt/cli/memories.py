@@ -17,7 +17,7 @@ from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.places import is_place, place_in_words, place_label
-from zorkgpt.text import indented, number_of
+from zorkgpt.text import indented, number_of, printable
 
 if TYPE_CHECKING:
     from zorkgpt.memory.manager import SimpleMemoryManager
@@ -55,7 +55,7 @@ def overview(
         context.default_map = {context.invoked_subcommand: {"workdir": workdir, "file": file, "game": game}}
         return
     path = memory_path(workdir, file, game)
-    if isinstance(path, Path) and not path.exists():
+    if isinstance(path, Path) and not _exists(path):
         say(f"No memories yet: {path} does not exist. Memories are learned while playing.")
         return
     stats(workdir, file, game)
@@ -91,13 +91,21 @@ def show(
         if not memories:
             where = "" if wanted is None else f" of {place_in_words(wanted)}"
             when = "" if as_of is None else f" as of {as_of}"
-            fail(f"No memories{where}{when}.")
+            fail(f"No memories{where}{when}.{'' if when else _last_deletion(manager, wanted)}")
         place = None
         for located in memories:
             if located.location_id != place:
                 place = located.location_id
                 say(place_label(place, located.location_name))
             say(f"  {described(located.location_id, located.memory)}")
+
+
+def _last_deletion(manager: "SimpleMemoryManager", place: "SubjectKey | None") -> str:
+    """Return a hint about memories that were deleted from the file last, or "" if there are none."""
+    from zorkgpt.memory.upkeep.deletions import deletions
+
+    deleted = next((each for each in deletions(manager.store) if place is None or place in each.places()), None)
+    return "" if deleted is None else f" {deleted.describe()} To bring them back: `memories undo`."
 
 
 @app.command()
@@ -357,9 +365,9 @@ def opened(
     logging.getLogger("zorkgpt").addHandler(logging.NullHandler())
     try:
         with SimpleMemoryManager(path=path, **_comparison(provider, world_of(file))) as manager:
-            if manager.store.recovered:
-                typer.echo(f"zorkgpt: {manager.store.recovered.describe()}", err=True)
-            if must_exist and not is_postgres(path) and not manager.store.path.exists():
+            for notice in manager.store.notices:
+                typer.echo(f"zorkgpt: {printable(notice)}", err=True)
+            if must_exist and not is_postgres(path) and not _exists(manager.store.path):
                 fail(
                     f"No memory file at {path}. "
                     "Choose a story with --game, a folder with --workdir, or a file with --file."
@@ -367,6 +375,11 @@ def opened(
             yield manager
     except (MemoryStoreError, MemoryEditError) as error:
         fail(str(error))
+
+
+def _exists(path: Path) -> bool:
+    """Return whether there is a memory file, or the journal of one that was deleted."""
+    return path.exists() or Path(f"{path}.sqlite").exists()
 
 
 def memory_path(workdir: Path | None, file: str | None, game: str | None, *, make: bool = False) -> Path | str:

@@ -32,6 +32,7 @@ from zorkgpt.text import number_of, visible
 
 if TYPE_CHECKING:
     from game_interface.story import Story
+    from zorkgpt.memory.dedup.consolidation import Undoable
     from zorkgpt.memory.editing import Edit
     from zorkgpt.memory.manager import SimpleMemoryManager
     from zorkgpt.memory.storage.protocol import Store
@@ -125,7 +126,7 @@ def undo(
     file: File = None,
     game: SavedGameOption = None,
 ) -> None:
-    """Undo the last merge or replacement and never repeat it, or undo all changes since a turn."""
+    """Undo the last merge, replacement or deletion by hand, or all changes since a turn. Merges are never repeated."""
     with opened(workdir, file, game) as manager:
         if since is not None:
             if title is not None:
@@ -133,8 +134,10 @@ def undo(
             _undo_since(manager, since, apply=not list_)
             return
         from zorkgpt.memory.dedup.consolidation import undo, undoable
+        from zorkgpt.memory.upkeep.deletions import Deletion, deletions, restore
 
-        operations = undoable(manager.store.journal)
+        operations: list[Undoable | Deletion] = [*undoable(manager.store.journal), *deletions(manager.store)]
+        operations.sort(key=lambda operation: operation.at, reverse=True)
         if title is not None:
             operations = [each for each in operations if any(contains(name, title) for name in each.titles())]
         if not operations:
@@ -144,6 +147,9 @@ def undo(
                 say(operation.describe())
             return
         latest = operations[0]
+        if isinstance(latest, Deletion):
+            say(f"{number_of(restore(manager.store, latest), 'memory', 'memories')} brought back.")
+            return
         if not undo(manager.store, latest):
             fail(f"Can't be undone, because the memory was changed since: {latest.describe()}")
         say(f"Undone: {latest.describe()}")

@@ -17,6 +17,7 @@ from zorkgpt.knowledge.line import (
     section_of,
 )
 from zorkgpt.memory.storage.escaping import HIDDEN, decode, encode, escape, single_spaced, unescape
+from zorkgpt.memory.storage.reprint import original
 
 _MAX_EPISODES = 50
 _NAME = re.compile(rf"[\\;,<>\-{HIDDEN}]")
@@ -76,7 +77,8 @@ def _entry(name: str, processed: ProcessedTurns) -> str:
 
 
 _TITLE = "# Knowledge"
-_BULLETS = ("- ", "* ", "+ ")
+_STRUCK = ("~~", "\\~~", "\\~\\~", "<s>", "<del>", "<strike>")
+_BULLET = re.compile(r" {0,3}[-*+][ \t]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +168,18 @@ def parse(data: bytes) -> KnowledgeDocument:
     section: KnowledgeSection | None = None
     ledger: dict[str, ProcessedTurns] = {}
     within_insights = False
-    for number, raw in enumerate(raws):
+    number = 0
+    while number < len(raws):
+        raw = raws[number]
+        end = number + 1
         if (found := parse_ledger(raw)) is not None:
             ledger |= found
             rows.append(Row(raw))
         elif number in hidden:
             rows.append(Row(raw, section, hidden=True))
-        elif level := heading_level(raw):
+        elif level := heading_level(raw) or _underlined_level(raws, number):
+            end += not heading_level(raw)
+            raw = "".join(raws[number:end])
             opens = section_of(raw)
             if level < 3 or opens in TOPICS or opens is KnowledgeSection.INSIGHTS:
                 within_insights = opens is KnowledgeSection.INSIGHTS
@@ -181,8 +188,33 @@ def parse(data: bytes) -> KnowledgeDocument:
             section = opens or (section if level > 3 else None)
             rows.append(Row(raw, section, opens=opens))
         else:
-            rows.append(Row(raw, section, parse_line(raw, section) if section else None))
+            line = parse_line(raw, section) if section else None
+            if line is None and section and _BULLET.match(raw):
+                wrapped = _end_of_item(raws, number, hidden)
+                item = " ".join(map(str.strip, raws[number:wrapped]))
+                if line := parse_line(item, section):
+                    end = wrapped
+            rows.append(Row("".join(raws[number:end]), section, line))
+        number = end
     return KnowledgeDocument(tuple(rows), eol, ledger)
+
+
+def _underlined_level(raws: list[str], number: int) -> int:
+    """Return the level of the heading in this row and the next one, which underlines it; 0 if there is none."""
+    is_below_text = number > 0 and raws[number - 1].strip() and not heading_level(raws[number - 1])
+    if number + 1 == len(raws) or is_below_text or _BULLET.match(raws[number]) or not raws[number].strip():
+        return 0
+    return heading_level(raws[number] + raws[number + 1])
+
+
+def _end_of_item(raws: list[str], start: int, hidden: set[int]) -> int:
+    """Return the end of the list item that starts here, with its wrapped lines."""
+    end = start + 1
+    while end < len(raws) and end not in hidden and raws[end].strip() and not _BULLET.match(raws[end]):
+        if heading_level(raws[end]) or parse_ledger(raws[end]) is not None:
+            break
+        end += 1
+    return end
 
 
 def render(document: KnowledgeDocument) -> bytes:
@@ -236,13 +268,19 @@ def _points(rows: tuple[Row, ...]) -> Iterator[tuple[KnowledgeSection, str]]:
             text = f"{text} {row.raw.strip()}"
             continue
         if text and section:
-            yield section, text
+            yield section, _plain(text)
         section, text = row.section, ""
-        if row.line is None and not row.hidden and row.raw.startswith(_BULLETS):
-            text = row.raw[2:].strip()
-            text = "" if text.startswith("~~") else text
+        bullet = _BULLET.match(row.raw)
+        if row.line is None and not row.hidden and bullet:
+            text = row.raw[bullet.end() :].strip()
+            text = "" if text.startswith(_STRUCK) else text
     if text and section:
-        yield section, text
+        yield section, _plain(text)
+
+
+def _plain(text: str) -> str:
+    """Return the text of a person's list item without Markdown escapes."""
+    return single_spaced(unescape(original(text, is_escaped=True)))
 
 
 def _has_content(row: Row, section: KnowledgeSection) -> bool:

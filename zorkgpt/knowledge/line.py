@@ -1,10 +1,12 @@
 """A line of knowledge with its section and evidence, and its format in the file."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from zorkgpt.memory.storage.escaping import HIDDEN, escape, single_spaced, unescape
+from zorkgpt.memory.storage.reprint import ANCHOR, decoded, original, typographic
 
 
 class KnowledgeSection(StrEnum):
@@ -33,19 +35,28 @@ WISDOM = ORDER[ORDER.index(KnowledgeSection.INSIGHTS) + 1 :]
 TOPICS = ORDER[: ORDER.index(KnowledgeSection.INSIGHTS)]
 """The sections for lessons from turns."""
 
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*")
+_UNDERLINED = re.compile(r"([^\r\n]+)\r?\n {0,3}(=|-)\2+[ \t]*")
 
 
 def heading_level(row: str) -> int:
     """Return the level of a heading, 1 to 6; 0 for any other row."""
-    found = _HEADING.fullmatch(row.rstrip("\r\n"))
-    return len(found[1]) if found else 0
+    if found := _HEADING.fullmatch(row.rstrip("\r\n")):
+        return len(found[1])
+    underlined = _UNDERLINED.fullmatch(row.rstrip("\r\n"))
+    return 0 if underlined is None else 1 if underlined[2] == "=" else 2
 
 
 def section_of(row: str) -> KnowledgeSection | None:
     """Return the section with this heading, in any level and case; None for other headings and rows."""
-    found = _HEADING.fullmatch(row.rstrip("\r\n"))
-    return _BY_NAME.get(_plain(found[2])) if found else None
+    heading = row.rstrip("\r\n")
+    if found := _HEADING.fullmatch(heading):
+        name = found[2]
+    elif found := _UNDERLINED.fullmatch(heading):
+        name = found[1]
+    else:
+        return None
+    return _BY_NAME.get(_plain(decoded(ANCHOR.sub("", name))))
 
 
 def _plain(name: str) -> str:
@@ -59,7 +70,16 @@ _TEXT = re.compile(rf"[\\*~<>&`\[\]|{HIDDEN}]|^[#\-+_=(]")
 _MARK = re.compile(rf'[\\*~<>&`\[\]|(",;{HIDDEN}]')
 
 _LINE = re.compile(r"[-*+] (?P<text>.*) \*\((?P<mark>(?:[^\\*]|\\.)*)\)\*[ \t]*")
-_STRUCK = re.compile(r"~~(?P<text>.*)~~")
+_REPRINTED_LINE = re.compile(
+    r" {0,3}[-*+][ \t]+(?P<text>.*?)[ \t]*([*_])\((?P<mark>Ep(?:\\.|[^\\])*)\)\2[ \t]*", re.IGNORECASE
+)
+"""A line as formatters print it, without its line breaks."""
+_REPRINTED_BECAUSE = re.compile(r";[ \t]*because \\?[\"“](?P<reason>.*)[\"”][ \t]*(?=;|$)")
+_FIXED_FORM = re.compile(
+    r'\A"[^"“”]+"(?= is not accepted\b)|\A(?:The parser understands|Episode .+? scored .+?, in this order:) ".*'
+)
+"""Texts that are written with typographic quotation marks, if a formatter has replaced these."""
+_STRUCK = re.compile(r"(?:\\?~){2}(?P<text>.*?)(?:\\?~){2}|<(?P<tag>s|del|strike)>(?P<html>.*)</(?P=tag)>")
 _SINCE = re.compile(r"Ep(?P<episode>.+), T(?P<first>\d{1,9})(?:[-–→]T?(?P<last>\d{1,9}))?")
 # Files of earlier versions say "borne out".
 _COUNTS = re.compile(
@@ -117,14 +137,37 @@ def render_line(line: KnowledgeLine) -> str:
 
 
 def parse_line(row: str, section: KnowledgeSection) -> KnowledgeLine | None:
-    """Parse a row of the file; None if it is not a line with evidence."""
-    found = _LINE.fullmatch(row.rstrip("\r\n"))
+    """Parse a row of the file, or one that a formatter has reprinted; None if it is not a line with evidence."""
+    row = row.rstrip("\r\n")
+    line = _parsed(_LINE.fullmatch(row), section)
+    if line is not None and render_line(line) == row and not any(part.startswith("because") for part in line.extra):
+        return line
+    found = _REPRINTED_LINE.fullmatch(" ".join(row.split()))
+    # Without counts, a person wrote it, and asterisks in it may be no emphasis.
+    if found is None or not _COUNTS.search(found["mark"]):
+        return line
+    text, mark = (original(part, is_escaped=True) for part in (found["text"], found["mark"]))
+    because = _REPRINTED_BECAUSE.search(mark)
+    if because is None or _is_parted(mark):
+        return _parsed({"text": text, "mark": mark}, section) or line
+    reprinted = _parsed({"text": text, "mark": mark[: because.start()] + mark[because.end() :]}, section)
+    reason = single_spaced(unescape(because["reason"]).removesuffix("\\"))
+    return line if reprinted is None else replace(reprinted, reason=reason)
+
+
+def _is_parted(mark: str) -> bool:
+    """Return whether the parts of a mark can be told apart, because quotation marks in the reason are escaped."""
+    return any(_BECAUSE.fullmatch(part.strip()) for part in _PARTS.findall(mark))
+
+
+def _parsed(found: Mapping[str, str] | re.Match[str] | None, section: KnowledgeSection) -> KnowledgeLine | None:
     if found is None:
         return None
     first, *parts = [part.strip() for part in _PARTS.findall(found["mark"])] or [""]
     since = _SINCE.fullmatch(first)
     struck = _STRUCK.fullmatch(found["text"].strip())
-    text = single_spaced(unescape(struck["text"] if struck else found["text"]))
+    text = single_spaced(unescape((struck["text"] or struck["html"] or "") if struck else found["text"]))
+    text = _FIXED_FORM.sub(lambda form: typographic(form[0]), text)
     if since is None or not text:
         return None
     line = KnowledgeLine(

@@ -3,8 +3,8 @@
 Both kinds of mistake are costly. If an intact file is replaced, a person loses their edits. If a damaged file is used,
 the memories are lost. So a file counts as damaged only if no person could have intended its content:
 
-- It has only white space or zero bytes, for example after a full disk or a power cut. A person who wants no memories
-  deletes the file, or keeps its first line.
+- It has only zero bytes and white space, for example after a power cut. An empty file is what a person left who wants
+  no memories.
 - It has neither its first line nor any memory, for example because an error page was saved over it or it was truncated.
   A heading doesn't matter: `## Location 5: X` may be in any text.
 - It has its first line, but isn't text and has no earlier memory. Only the first block is left.
@@ -23,7 +23,11 @@ from zorkgpt.memory.storage.lasting import EVERY
 
 _FIRST_LINE = re.compile(rb"^[^a-z\n]*location memories[^a-z\n]*$", re.IGNORECASE | re.MULTILINE)
 """The first line, with any markup of a title."""
-_MEMORY = re.compile(rb"^[ \t]*\*\*\[[^\n]+\*\([ \t]*ep", re.IGNORECASE | re.MULTILINE)
+_MEMORY = re.compile(
+    rb"^[ \t]*(?:\*\*|__)\\?\[(?:(?:success|failure|discovery|danger|note)\b|[^\n]+[*_]\([ \t]*ep)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The beginning of a memory, perhaps reprinted by a formatter."""
 _ZERO = b"\x00"
 _BLANK = b"\x00 \t\r\n"
 
@@ -52,7 +56,7 @@ def is_damaged(data: bytes, before: bytes) -> bool:
     if is_sound(data):
         return False
     if not data.strip(_BLANK):
-        return True
+        return _ZERO in data
     earlier = _memories(before)
     if _ZERO in data and _ZERO not in before and not _memories(data) >= earlier:
         return True

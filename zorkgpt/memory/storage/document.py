@@ -4,13 +4,14 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import accumulate, islice
 
-from zorkgpt.memory.models import Memory, SubjectKey
+from zorkgpt.memory.models import Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import has_prefix, place_order
 from zorkgpt.memory.storage.changes import Step
-from zorkgpt.memory.storage.escaping import encode
+from zorkgpt.memory.storage.escaping import decode, encode
 from zorkgpt.memory.storage.lasting import Filters, Heading, Prefix
+from zorkgpt.memory.storage.reprint import hidden_lines
 from zorkgpt.memory.storage.section import (
     LocationSection,
     Problem,
@@ -24,8 +25,12 @@ from zorkgpt.text import key_of
 
 TITLE = b"# Location Memories"
 
-# A heading of the first or second level begins a section.
-_SECTION = re.compile(rb"^##? ", re.MULTILINE)
+# A heading of the first or second level begins a section. Some programs underline it.
+_SECTION = re.compile(
+    rb"^ {0,3}##?[ \t]|^(?P<above>[^\s#*_<>=`~|+-][^\n]*)\n {0,3}(?P<line>=+|--+)[ \t\r]*$", re.MULTILINE
+)
+_SUBJECT = re.compile(rb"(?:Location|Thing) |Game\b|[^a-z\n]*location memories[^a-z\n]*$", re.IGNORECASE)
+_CONFLICT = re.compile(rb"^<{7}", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -125,36 +130,84 @@ class Document:
                 yield replace(problem, line=line + problem.line)
             line += section.data.count(b"\n")
 
+    @property
+    def dated(self) -> "Document":
+        """This document with the episode of each memory in its header, so that later episodes don't change it."""
+        if not any(section.undated for section in self.sections):
+            return self
+        return replace(self, sections=tuple(section.dated() for section in self.sections))
+
     def applied(self, step: Step) -> "Document":
         """Return the document after a step.
 
         Raises:
             KeyError: If the memory that is to be changed does not exist.
         """
-        place, old, document = step.location_id, step.before, self
+        place, old, document = step.location_id, step.before, self.dated
         if place not in self.section_indexes and old is None:
-            document = _with_section(self, new_section(place, step.location_name, self.eol))
+            document = _with_section(document, new_section(place, step.location_name, self.eol))
         index = document.section_indexes[place][0] if old is None else _index_of(self, place, old)
         return document.replaced(index, after_step(document.sections[index], step, self.eol))
 
     def rewritten(self, document: "Document") -> "Document":
         """Return the other document."""
-        return document
+        return document.dated
 
     def moved(self, old: SubjectKey, new: SubjectKey) -> "Document":
         """Return the document with the sections of a place under another key. Their memories keep their ids."""
-        document = self
+        document = self.dated
         for index in self.section_indexes.get(old, ()):
-            document = document.replaced(index, with_key(self.sections[index], new, self.eol))
+            document = document.replaced(index, with_key(document.sections[index], new, self.eol))
         return document
 
 
 def parse(data: bytes, known: Mapping[bytes, LocationSection] | None = None) -> Document:
     """Parse a file into a document. Sections in `known`, which are keyed by their bytes, are not parsed again."""
-    starts = [0, *(match.start() for match in _SECTION.finditer(data))]
+    starts = sorted({0, *_section_starts(data)})
     pieces = [data[start:end] for start, end in zip(starts, [*starts[1:], len(data)], strict=True)]
     known = known or {}
-    return Document(tuple(known.get(piece) or parse_section(piece) for piece in pieces if piece), line_end(data))
+    sections = tuple(known.get(piece) or parse_section(piece) for piece in pieces if piece)
+    _date([section for section in sections if section.data not in known], sections)
+    return Document(sections, line_end(data))
+
+
+def _section_starts(data: bytes) -> Iterator[int]:
+    matches = list(_SECTION.finditer(data))
+    is_conflict = any(match["line"] == b"=======" for match in matches) and _CONFLICT.search(data) is not None
+    hidden = _hidden_starts(data) if any(mark in data for mark in (b"<!--", b"```", b"~~~")) else frozenset()
+    for match in matches:
+        is_heading = match["above"] is None or _is_heading(data, match, is_conflict=is_conflict)
+        if is_heading and match.start() not in hidden:
+            yield match.start()
+
+
+def _is_heading(data: bytes, match: re.Match[bytes], *, is_conflict: bool) -> bool:
+    """Return whether an underlined line is a heading. Without an empty line above, it is a text above a rule."""
+    above, line = match["above"].rstrip(), match["line"]
+    before = data[data.rfind(b"\n", 0, max(match.start() - 1, 0)) + 1 : match.start()]
+    if before.strip() or (is_conflict and line == b"======="):
+        return False
+    return line.startswith(b"=") or _SUBJECT.match(above) is not None or len(decode(above)) == len(line)
+
+
+def _hidden_starts(data: bytes) -> frozenset[int]:
+    """Return the positions at which the lines in code fences and comments begin."""
+    lines = data.split(b"\n")
+    hidden = hidden_lines([line.decode("latin-1") for line in lines])
+    starts = accumulate((len(line) + 1 for line in lines), initial=0)
+    return frozenset(start for number, start in enumerate(starts) if number in hidden)
+
+
+def _date(new: Iterable[LocationSection], sections: Iterable[LocationSection]) -> None:
+    """Give the new memories without an episode the last one of the file, because a person wrote them since it began."""
+    undated = [memory for section in new for memory in section.undated]
+    if not undated:
+        return
+    episodes = [episode_key(episode) for section in sections for episode in section.known_episodes]
+    numbers = [episode for episode in episodes if isinstance(episode, int)]
+    last = max(numbers) if numbers else episodes[-1] if episodes else 1
+    for memory in undated:
+        memory.episode = last
 
 
 def line_end(data: bytes) -> str:

@@ -1,8 +1,9 @@
 """One memory in the file: a header, a note if it was superseded, and its text."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from zorkgpt.bounded import RECORD, parse_json
@@ -18,6 +19,7 @@ from zorkgpt.memory.models import (
     TurnSpan,
     episode_key,
 )
+from zorkgpt.memory.storage import reprint
 from zorkgpt.memory.storage.escaping import (
     EMPTY,
     META,
@@ -46,6 +48,8 @@ class Entry:
     raw: str
     extras: tuple[str, ...] = ()
     """Unknown parts of the header, from a later version, as in the file."""
+    undated_at: int | None = None
+    """Where the header lacks its episode and turn, because a person wrote it. None if it has them."""
 
 
 PERSISTENCE_BY_TAG: dict[str, Persistence] = {persistence.upper(): persistence for persistence in Persistence}
@@ -53,7 +57,7 @@ STATUS_BY_TAG: dict[str, MemoryStatus] = {status.value: status for status in Mem
 _BRACKET = re.compile(r"\*\*\[((?:[^\]\\]|\\.)*)\]")
 _TAG_BREAK = re.compile(r"\s+-\s+|^-\s+")
 _FIELD = re.compile(r"(?:[^,\\]|\\.|\\$)+")
-_SCORE = re.compile(r"[+-][0-9]{1,18}")
+_SCORE = re.compile(r"\\?([+-][0-9]{1,18})")
 _SEEN = re.compile(r"seen (-?[0-9]{1,18})x")
 _WORKED = re.compile(r"worked ([0-9]{1,18})/([0-9]{1,18})")
 _SAFE = re.compile(r"safe ([0-9]{1,18})/([0-9]{1,18})")
@@ -65,6 +69,11 @@ _EPISODES = re.compile(r"(.*?)\s*(?:→|->)\s*Ep(.*)", re.IGNORECASE)
 """First seen in one episode, last in another: `1→Ep3`. Names that match this pattern have an escaped arrow."""
 _KIND, _ACTION, _CAME_TO, _OUTCOME, _CLAIMS, _WHEN = "kind: ", "action: ", " → ", "outcome: ", "claims: ", "when: "
 _EXPIRES, _VALID_FROM, _METADATA = "expires: ", "valid from: ", "metadata: "
+_FREE = (_ACTION, _OUTCOME, _CLAIMS, _WHEN, _METADATA)
+"""The beginnings of fields that contain any text."""
+_FIELD_FORM = re.compile(r"[a-z]+(?: [a-z]+)*:.*|[a-z]+(?: [a-z]+)* [-+]?[0-9][-+0-9./]*x?|[a-z]*")
+"""The form of a field of any version."""
+_TURN = re.compile(r'\s*T\s*["0-9-]', re.IGNORECASE)
 _KINDS: dict[str, MemoryKind] = {kind.value: kind for kind in MemoryKind}
 _EPISODE_FIELDS = ("episode", "first_episode", "superseded_in_episode")
 _SPAN = re.compile(r"([0-9]+)\s*(?:→|->)\s*T?([0-9]+)")
@@ -76,16 +85,72 @@ _BY, _BECAUSE = rf'(?: by "(?P<by>{_QUOTATION})")?', rf'(?:: "(?P<reason>{_QUOTA
 _SUPERSEDED = re.compile(rf"\[Superseded{_AT}{_BY}{_BECAUSE}\]")
 _INVALIDATED = re.compile(rf"\[Invalidated{_AT}{_BECAUSE}\]")
 # From a person or an older version, with unescaped quotation marks.
-_LOOSELY_SUPERSEDED = re.compile(rf'\[Superseded{_AT} by "(?P<by>.*)"\]')
+_LOOSELY_SUPERSEDED = re.compile(rf'\[Superseded{_AT} by "(?P<by>.*?)"(?:: "(?P<reason>.*)")?\]')
 _LOOSELY_INVALIDATED = re.compile(rf'\[Invalidated{_AT}: "(?P<reason>.*)"\]')
+
+_MARKS_OF_A_HEADER = 6
+"""The number of asterisks in a header that are not escaped."""
+_DOUBTFUL = re.compile(r"&[#0-9A-Za-z]+;|<[a-z]|\{=html\}|\n\s*\\`")
+"""What reads differently if a formatter has written it."""
+_CATEGORIES = frozenset(Category)
+_REPRINTED_TAGS = re.compile(rf"\s*(?P<strong>{reprint.STRONG})\\?\[(?P<tags>[^\]]*?)\\?\]")
+_TITLE_END = {
+    strong: (
+        re.compile(rf"((?:\\.|[^\\])*?){re.escape(strong)}(?=\s*[*_]\(\s*Ep)", re.DOTALL | re.IGNORECASE),
+        re.compile(rf"((?:\\.|[^\\])*?(?<!\s)){re.escape(strong)}(?!\S)", re.DOTALL),
+    )
+    for strong in ("**", "__")
+}
+"""The end of a title: before parentheses, or without them."""
+_LOST_META = re.compile(r"\s*[*_\\]*\(\s*Ep", re.IGNORECASE)
+_WRAPPED_DASH = re.compile(r"\s*\n\s*\\-\s")
+"""A dash that is escaped because it would begin a list."""
+_META_BEGIN = re.compile(r"\s*([*_])\(")
+_META_INSIDE = {
+    "*": re.compile(r"((?:\\.|[^\\])*?)\)\*", re.DOTALL),
+    "_": re.compile(r"((?:\\.|[^\\])*?)\)_(?!\w)", re.DOTALL),
+}
+_BREAK_AFTER_HEAD = re.compile(r"\A[ \t]*\\[ \t\r]*\n(?=\s*\S)")
+_WRITTEN_NOTE = re.compile(r"\s*\[(?:Superseded|Invalidated)[^\n]*\][ \t\r]*(?:\n|\Z)")
+_REPRINTED_NOTE = re.compile(
+    r"\s*\\?\[(?P<note>(?:Superseded|Invalidated)(?:.*?[\"”0-9])??)\\?\]"
+    r"(?=\s*(?:\Z|\\?~|<(?:s|del|strike)>)|\\?[ \t\r]*\n)",
+    re.DOTALL,
+)
+_REPRINTED_STRUCK = re.compile(
+    r"(?:(?:\\?~){2}(?P<tildes>.*?)(?:\\?~){2}|<(?P<tag>s|del|strike)>(?P<html>.*)</(?P=tag)>)", re.DOTALL
+)
 
 
 def parse_entry(lines: list[str]) -> Entry:
-    """Parse the memory in these lines. The first one begins with `**[`.
+    """Parse the memory in these lines. The first one begins with `**[`, or the same as reprinted by a formatter.
 
     Raises:
         NotAnEntry: If it can't be read.
     """
+    raw = "".join(lines)
+    try:
+        entry = _as_written(lines)
+    except NotAnEntry as error:
+        reprinted = _as_reprinted(raw)
+        if reprinted is None:
+            raise error from None
+        return reprinted
+    return entry if _is_ours(entry, lines) else _as_reprinted(raw) or entry
+
+
+def _is_ours(entry: Entry, lines: list[str]) -> bool:
+    """Return whether `render_entry` could have written an entry, so that each of its characters has its own meaning."""
+    raw = entry.raw
+    is_plain = len(lines) == 2 and entry.memory.status != MemoryStatus.SUPERSEDED and not entry.extras
+    if is_plain and raw.count("*") - raw.count("\\*") == _MARKS_OF_A_HEADER and not _DOUBTFUL.search(raw):
+        return True
+    eol = "\r\n" if lines[0].endswith("\r\n") else "\n"
+    return render_entry(entry.memory, entry.extras, eol).raw.rstrip() == raw.rstrip()
+
+
+def _as_written(lines: list[str]) -> Entry:
+    """Parse an entry as `render_entry` writes it, or an older version did."""
     tags, title, parentheses = _header(lines[0].strip())
     category, persistence, status = _tags(tags)
     meta = _meta(parentheses)
@@ -97,7 +162,74 @@ def parse_entry(lines: list[str]) -> Entry:
     if status == MemoryStatus.SUPERSEDED and (struck := _STRUCK.fullmatch(text.strip())):
         text = struck[1]
     text = "" if text.strip() == EMPTY else as_kept(unescape(text))
-    memory = Memory(
+    return Entry(_memory(category, title, persistence, status, meta, text, note), "".join(lines), meta.extras)
+
+
+def _as_reprinted(raw: str) -> Entry | None:
+    """Parse an entry that another program has reprinted, or a person wrote. None if it can't be read."""
+    head = _REPRINTED_TAGS.match(raw)
+    if head is None:
+        return None
+    is_escaped = raw.lstrip()[2] == "\\"
+    is_straight = reprint.has_curly_quotes(raw)
+
+    original: Callable[[str], str] = partial(reprint.original, is_escaped=is_escaped, is_straight=is_straight)
+    ends = (pattern.match(raw, head.end()) for pattern in _TITLE_END[head["strong"]])
+    titled = next(filter(None, ends), None)
+    if titled is None:
+        return None
+    try:
+        category, persistence, status = _tags(_WRAPPED_DASH.sub(" - ", head["tags"]))
+        meta, rest = _reprinted_meta(raw[titled.end() :], original)
+    except NotAnEntry:
+        return None
+    undated_at = titled.end() if meta is None else None
+    if meta is None and (category.upper() not in _CATEGORIES or _LOST_META.match(rest)):
+        return None
+    # A person or an older version may have written asterisks that are no emphasis.
+    if not is_escaped and not _names_persistence(head["tags"]):
+        original = str
+    title = single_spaced(unescape(original(titled[1])))
+    note, rest = None, _BREAK_AFTER_HEAD.sub("", rest)
+    if status == MemoryStatus.SUPERSEDED and (found := _REPRINTED_NOTE.match(rest)):
+        inside = single_spaced(reprint.decoded(found["note"], is_straight=is_straight))
+        straight = reprint.decoded(inside, is_straight=True).replace('\\"', '"')
+        note = _note(f"[{inside}]") or _note(f"[{straight}]")
+    elif found := _WRITTEN_NOTE.match(rest):
+        note = _note(found[0].strip())
+    if note is not None and found is not None:
+        rest = rest[found.end() :]
+    text = reprint.joined(rest.splitlines(keepends=True)).strip()
+    if status == MemoryStatus.SUPERSEDED and (struck := _REPRINTED_STRUCK.fullmatch(text)):
+        text = struck["tildes"] or struck["html"] or EMPTY
+    text = reprint.with_code_spaces(original(text))
+    text = "" if text in (EMPTY, EMPTY * 2) else as_kept(unescape(text))
+    meta = meta or _Meta(1, "0")
+    memory = _memory(category, title, persistence, status, meta, text, note)
+    return Entry(memory, raw, meta.extras, undated_at)
+
+
+def _reprinted_meta(rest: str, original: Callable[[str], str]) -> "tuple[_Meta | None, str]":
+    """Parse the parentheses at the beginning, and return what follows them. None if there are none."""
+    begin = _META_BEGIN.match(rest)
+    if begin is None:
+        return None, rest
+    inside = _META_INSIDE["*" if begin[1] == "*" else "_"].match(rest, begin.end())
+    if inside is None:
+        raise NotAnEntry("the parentheses have no end")
+    return _meta(original(" ".join(inside[1].split()))), rest[inside.end() :]
+
+
+def _memory(
+    category: str,
+    title: str,
+    persistence: Persistence,
+    status: MemoryStatus,
+    meta: "_Meta",
+    text: str,
+    note: dict[str, Any] | None,
+) -> Memory:
+    return Memory(
         category,
         title,
         meta.episode,
@@ -109,7 +241,6 @@ def parse_entry(lines: list[str]) -> Entry:
         **meta.fields,
         **(note or {}),
     )
-    return Entry(memory, "".join(lines), meta.extras)
 
 
 def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") -> Entry:
@@ -140,9 +271,22 @@ def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") 
     return Entry(memory, eol.join(lines) + eol, extras)
 
 
+def dated(entry: Entry) -> Entry:
+    """Return the entry with its episode and turn in the header."""
+    at, memory = entry.undated_at, entry.memory
+    if at is None:
+        return entry
+    meta = f" *({_episodes(memory)}, T{_turns(memory.turns)})*"
+    return Entry(memory, entry.raw[:at] + meta + entry.raw[at:], entry.extras)
+
+
 def is_marked(entry: Entry) -> bool:
     """Return whether the header has a persistence. Without one, the memory is permanent."""
-    tags, _, _ = _header(entry.raw.lstrip().split("\n", 1)[0].strip())
+    tags = _REPRINTED_TAGS.match(entry.raw)
+    return tags is not None and _names_persistence(tags["tags"])
+
+
+def _names_persistence(tags: str) -> bool:
     return any(tag.strip().upper() in PERSISTENCE_BY_TAG for tag in _TAG_BREAK.split(tags)[1:])
 
 
@@ -238,8 +382,7 @@ def render_name(episode: int | str) -> str:
 
 def split_fields(text: str) -> list[str]:
     """Split a text at commas that are not escaped."""
-    parts = _FIELD.findall(text) if "\\" in text else text.split(",")
-    return [part.strip() for part in parts]
+    return _FIELD.findall(text) if "\\" in text else text.split(",")
 
 
 def _header(line: str) -> tuple[str, str, str]:
@@ -284,14 +427,16 @@ class _Meta:
 
 def _meta(text: str) -> _Meta:
     parts = split_fields(text)
-    if len(parts) < 2 or parts[0][:2].lower() != "ep" or parts[1][:1].upper() != "T":
+    turn = next((at for at, part in enumerate(parts) if at and _TURN.match(part)), 1)
+    episode_part = ",".join(parts[:turn]).strip()
+    if len(parts) < 2 or episode_part[:2].lower() != "ep" or parts[turn].strip()[:1].upper() != "T":
         raise NotAnEntry(f"({text}) does not begin with an episode and a turn, as in (Ep1, T25)")
-    first_episode, episode = _parsed_episodes(parts[0][2:].strip())
-    meta = _Meta(episode, _parsed_turns(parts[1][1:].strip()))
+    first_episode, episode = _parsed_episodes(episode_part[2:].strip())
+    meta = _Meta(episode, _parsed_turns(parts[turn].strip()[1:].strip()))
     if first_episode is not None:
         meta.fields["first_episode"] = first_episode
     extras = []
-    for part in parts[2:]:
+    for part in _whole_fields(parts[turn + 1 :]):
         fields = _parsed_part(part)
         if fields is not None and meta.fields.keys().isdisjoint(fields):
             meta.fields |= fields
@@ -301,10 +446,28 @@ def _meta(text: str) -> _Meta:
     return meta
 
 
+def _whole_fields(parts: Iterable[str]) -> list[str]:
+    """Join the parts of fields whose commas have lost their backslashes."""
+    fields: list[str] = []
+    for part in parts:
+        if fields and _goes_on(fields[-1].strip(), part.strip()):
+            fields[-1] += f",{part}"
+        else:
+            fields.append(part)
+    return [field.strip() for field in fields]
+
+
+def _goes_on(field: str, part: str) -> bool:
+    """Return whether a part belongs to the field before it, and is no field of its own."""
+    if field.startswith(_METADATA):
+        return _parsed_part(field) is None
+    return field.startswith(_FREE) and not _FIELD_FORM.fullmatch(part) and _parsed_part(part) is None
+
+
 def _parsed_part(part: str) -> dict[str, Any] | None:
     """Parse a part of the header, as fields of `Memory`. None if a later version wrote it."""
-    if _SCORE.fullmatch(part):
-        return {"score_change": int(part)}
+    if match := _SCORE.fullmatch(part):
+        return {"score_change": int(match[1])}
     if match := _SEEN.fullmatch(part):
         return {"observation_count": int(match[1])}
     if match := _WORKED.fullmatch(part):

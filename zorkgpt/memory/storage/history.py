@@ -1,6 +1,6 @@
 """Records of changes and of trials, and the memories that result from changes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -210,7 +210,15 @@ def _shortened(text: str, limit: int) -> str:
 
 def differences(recorded: Mapping[SubjectKey, Sequence[Memory]], document: Document) -> list[Change]:
     """Return the changes from the recorded memories to those of the document."""
-    memories = by_place(document.find(EVERY))
+    return changes_between(recorded, by_place(document.find(EVERY)), lambda place: heading_of(document, place).name)
+
+
+def changes_between(
+    recorded: Mapping[SubjectKey, Sequence[Memory]],
+    memories: Mapping[SubjectKey, Sequence[Memory]],
+    name_of: Callable[[SubjectKey], str],
+) -> list[Change]:
+    """Return the changes from the recorded memories to other ones."""
     changes = []
     for location_id in sorted({*recorded, *memories}, key=place_order):
         missing = list(recorded.get(location_id, ()))
@@ -220,7 +228,7 @@ def differences(recorded: Mapping[SubjectKey, Sequence[Memory]], document: Docum
                 missing.remove(memory)
             else:
                 new.append(memory)
-        name = heading_of(document, location_id).name
+        name = name_of(location_id)
         for memory in new:
             key = memory_id(location_id, memory)
             before = next((old for old in missing if memory_id(location_id, old) == key), None)

@@ -7,6 +7,7 @@ person edited the file.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from hashlib import sha256
 from logging import INFO, WARNING
 from pathlib import Path
@@ -19,12 +20,14 @@ from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.scope import EVERYWHERE
 from zorkgpt.memory.storage.book import Draft, MemoryBook
+from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.damage import is_damaged, is_foreign, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, parse, render
-from zorkgpt.memory.storage.history import PERSON_SOURCES, TurnStamp, differences
-from zorkgpt.memory.storage.lasting import LastingMemories
+from zorkgpt.memory.storage.history import PERSON_SOURCES, TurnStamp, changes_between, differences
+from zorkgpt.memory.storage.lasting import EVERY, LastingMemories, by_place, heading_of
 from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.restorer import CheckpointRestorer
+from zorkgpt.memory.storage.section import Problem
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import (
     MIGRATIONS,
@@ -38,6 +41,7 @@ from zorkgpt.memory.storage.tables import (
     discard,
 )
 from zorkgpt.memory.storage.words import DocumentWords, WordCounts, matches
+from zorkgpt.text import number_of
 
 if TYPE_CHECKING:
     # Loaded only if there are vectors.
@@ -51,6 +55,9 @@ _WHOLE_FILE = 0
 _KIND = 0x5A6A
 _LARGE = 1_000_000
 """Minimum size of a large file, in bytes. Some editors and code hosts don't show larger files."""
+
+_MOST_LINES = 20
+"""Maximum number of lines in a message."""
 
 _CONFLICT = "'<<<<<<< "
 """The beginning of a merge conflict, as quoted in a problem's message."""
@@ -115,7 +122,8 @@ class MarkdownStore:
         self.answers = AnswerTable(self.database)
         self._words = DocumentWords()
         self.recovered: Recovery | None = None
-        """The last recovery of a missing or damaged file. None if there was none."""
+        """The last recovery of a damaged file. None if there was none."""
+        self.notices: list[str] = []
         self._document = Document()
         self._digest = ""
         """The digest of the file when it was last read or written. "" if there was no file."""
@@ -134,7 +142,7 @@ class MarkdownStore:
         return self._document
 
     def refresh(self) -> None:
-        """Read the changes of other processes and people. Recover the file if it is missing or damaged.
+        """Read the changes of other processes and people. Recover the file if it is damaged.
 
         Raises:
             MemoryStoreError: If the file can't be read. The document stays the same.
@@ -232,21 +240,19 @@ class MarkdownStore:
         recovery = reread_or_recover(self.file, self._reread, self._replacement)
         if recovery is not None:
             self.recovered = recovery
+            self.notices.append(recovery.describe())
             self._reconcile(source="recovered")
 
     def _reread(self) -> bool:
-        """Read the file. False if it is missing or damaged and can be recovered."""
+        """Read the file. False if it is damaged and can be recovered."""
         version = self.database.version()
         data, stamp = self.file.read()
         if self._replacement(data) is not None:
             return False
-        if data is not None and is_foreign(data):
+        if data is not None and is_foreign(data) and not self._wrote(data):
             raise MemoryStoreError(
                 f"{self.path} is not a memory: it is not text in UTF-8. Name another file, or move it away."
             )
-        if data is None and self._document.sections and str(self.path) not in self._reported:
-            self._reported.add(str(self.path))
-            log.warning("the file and its backup were deleted: the memory is empty", extra={"path": str(self.path)})
         self._document = parse(data or b"", {section.data: section for section in self._document.sections})
         self._digest = digest_of(data)
         self._report_problems()
@@ -256,28 +262,79 @@ class MarkdownStore:
 
     def _replacement(self, data: bytes | None) -> bytes | None:
         """Return the content that should replace the file. None if the file is intact or can't be recovered."""
-        if data is not None and is_sound(data):
+        # A person may delete or empty the file. Only other content can be damage.
+        if data is None or not data.strip() or is_sound(data) or self._wrote(data):
             return None
-        backup = self.file.read_backup()
-        if data is None and backup is None:
-            # A person deleted both to have no memories.
-            return None
-        # The backup is the file before the last change. If the document includes that change, it is newer.
         state = self._file_state()
-        is_newest = self._document.sections and state is not None and state.digest == self._digest
-        before = render(self._document) if is_newest else backup
-        if before is None or not is_memory_file(before):
+        if self._document.sections and state is not None and state.digest == self._digest:
+            before = render(self._document)
+            return before if is_memory_file(before) and is_damaged(data, before) else None
+        # The backup is the file before the last change, which only the journal has.
+        backup = self.file.read_backup() or b""
+        before = backup if is_memory_file(backup) else b""
+        if not is_damaged(data, before):
             return None
-        return before if data is None or is_damaged(data, before) else None
+        document = parse(before)
+        if state is not None:
+            document = self._as_recorded(document)
+        recovered = render(document)
+        return recovered if is_memory_file(recovered) else None
+
+    def _wrote(self, data: bytes) -> bool:
+        """Return whether this is the content after the last change in the journal."""
+        state = self._file_state()
+        return state is not None and state.digest == digest_of(data)
+
+    def _as_recorded(self, document: Document) -> Document:
+        """Return the document with the memories of the journal."""
+        found = by_place(document.find(EVERY))
+        changes = changes_between(found, self.journal.lasting(), lambda place: heading_of(document, place).name)
+        for change in self._named(changes):
+            document = document.applied(change)
+        return document
+
+    def _named(self, changes: list[Change]) -> list[Change]:
+        """Return the changes with the recorded names of places that have no section."""
+        if all(change.location_name for change in changes):
+            return changes
+        recorded = (record.change for record in self.journal.records())
+        names = {change.location_id: change.location_name for change in recorded if change.location_name}
+        return [
+            replace(change, location_name=change.location_name or names.get(change.location_id, ""))
+            for change in changes
+        ]
 
     def _report_problems(self) -> None:
-        for problem in self._document.problems():
-            if problem.message not in self._reported:
-                self._reported.add(problem.message)
-                if _CONFLICT in problem.message:
-                    log.warning("a merge conflict is not resolved: both sides are read", extra={"path": self.name})
-                level = WARNING if problem.is_broken else INFO
-                log.log(level, "line %d is preserved but not understood: %s", problem.line, problem.message)
+        new = [problem for problem in self._document.problems() if problem.message not in self._reported]
+        for problem in new:
+            self._reported.add(problem.message)
+            level = WARNING if problem.is_broken else INFO
+            log.log(level, "line %d is preserved but not understood: %s", problem.line, problem.message)
+        broken = [problem for problem in new if problem.is_broken]
+        markers = [problem for problem in broken if _CONFLICT in problem.message]
+        if markers:
+            self._notify("a merge conflict is not resolved: both sides are read", "Remove its marks from the file.")
+        if broken:
+            self._notify(
+                f"{_lines(broken)} {'is' if len(broken) == 1 else 'are'} preserved but not understood",
+                "`memories check` lists them.",
+            )
+
+    def _report_removed(self, changes: Sequence[Change]) -> None:
+        """Report memories that are no longer in the file."""
+        added, removed = (sum(change.kind == kind for change in changes) for kind in ("added", "removed"))
+        if removed <= added:
+            return
+        lost, left = number_of(removed - added, "memory is", "memories are"), self._document.count()
+        what = "the file was deleted" if not self._digest else f"{number_of(left, 'memory', 'memories')} left"
+        if problems := list(self._document.problems()):
+            what += f", not understood: {_lines(problems)}"
+        self._notify(f"{lost} no longer in the file ({what})", "To bring them back: `memories undo`.")
+
+    def _notify(self, message: str, way_out: str) -> None:
+        """Log a warning that is also shown to the user."""
+        log.warning(message, extra={"path": self.name, "set_aside": "", "way_out": way_out})
+        self.notices.append(f"{self.name}: {message}. {way_out}")
 
     # Writing
 
@@ -315,6 +372,10 @@ class MarkdownStore:
                 self.path.name,
                 _LARGE // 1000,
             )
+        if not self._digest:
+            # There was no file before. From now on, a missing file was deleted.
+            self.database.put("UPDATE zorkgpt_file SET before = digest WHERE digest = %s", [(digest,)])
+            version = self.database.version()
         self._document, self._digest = document, digest
         self._seen, self._unreconciled = (written, version), False
         if source in PERSON_SOURCES:
@@ -348,13 +409,15 @@ class MarkdownStore:
         return None
 
     def _record_edits(self, source: str) -> None:
-        changes = differences(self.journal.lasting(), self._document)
+        changes = self._named(differences(self.journal.lasting(), self._document))
         with self.database.change():
             self._note_file(self._digest)
             self.journal.append(changes, source=source)
             self.restorer.invalidate()
         self._edits.mark(self._document)
         log.info("journal updated from the file", extra={"changes": len(changes), "source": source})
+        if source == "hand":
+            self._report_removed(changes)
 
     def _begin_journal(self) -> None:
         """Begin a journal with the memories of the file, if there is none."""
@@ -389,6 +452,13 @@ class MarkdownStore:
         self._document, self._digest = Document(), ""
         self._reread()
         self._note_file(self._digest)
+
+
+def _lines(problems: Sequence[Problem]) -> str:
+    """Return the lines of problems in words, such as "lines 3, 17 and 5 more"."""
+    numbers = [str(problem.line) for problem in problems]
+    more = f" and {len(numbers) - _MOST_LINES} more" if len(numbers) > _MOST_LINES else ""
+    return f"{'line' if len(numbers) == 1 else 'lines'} {', '.join(numbers[:_MOST_LINES])}{more}"
 
 
 def is_awaited(database: SqliteDatabase, digest: str) -> bool:

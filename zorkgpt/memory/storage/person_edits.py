@@ -1,7 +1,7 @@
 """The memories that a person has edited, according to the journal."""
 
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import SubjectKey
+from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import HistoryRecord
 from zorkgpt.memory.storage.tables import Journal
@@ -17,6 +17,8 @@ class PersonEdits:
         self._last = ""
         """The text of that record."""
         self._ids: dict[SubjectKey, set[str]] = {}
+        self._deleted: dict[tuple[SubjectKey, str], tuple[Memory, bool]] = {}
+        """Memories that were deleted from the file, and whether they were edited. They may come back."""
         self._moving = ""
         """The id of an edited memory in the middle of a move. "" if there is none."""
 
@@ -32,6 +34,7 @@ class PersonEdits:
             return
         if is_rolled_back:
             self._position = 0
+            self._deleted.clear()
             for ids in self._ids.values():
                 ids.clear()
         for record in self._journal.by_person(self._position):
@@ -61,8 +64,14 @@ class PersonEdits:
             key = memory_id(place, before)
             # A move is recorded as a removal and an addition with the same id.
             self._moving = key if change.kind == "moved" and key in ids else ""
+            if change.kind == "removed":
+                self._deleted[place, key] = before, key in ids
             ids.discard(key)
         elif after is not None:
             key = memory_id(place, after)
-            if change.kind in ("added", "edited") or (change.kind == "moved" and key == self._moving):
+            deleted, was_edited = self._deleted.pop((place, key), (None, False))
+            if deleted == after:
+                # It came back as it was, for example from an older copy of the file.
+                ids.update({key} if was_edited else ())
+            elif change.kind in ("added", "edited") or (change.kind == "moved" and key == self._moving):
                 ids.add(key)

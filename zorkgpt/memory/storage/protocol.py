@@ -34,7 +34,9 @@ class Store(Protocol):
     scope: PlaceScope
     """The places that can be read and changed."""
     recovered: Recovery | None
-    """The last recovery of a missing or damaged file. None if there was none."""
+    """The last recovery of a damaged file. None if there was none."""
+    notices: list[str]
+    """What the user should know about the file: that it was restored, that memories are gone, or are not understood."""
     journal: Journal
     trials: Trials
     answers: AnswerTable

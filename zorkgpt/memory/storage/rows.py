@@ -365,7 +365,7 @@ class MemoryRows:
         self._put("UPDATE zorkgpt_state SET memories = 0, words = 0", [()])
         self._drop_places()
         self._eol = ""
-        for position, section in enumerate(document.sections):
+        for position, section in enumerate(document.dated.sections):
             self._insert_section(section, position=position)
         self._drop_places()
         return self

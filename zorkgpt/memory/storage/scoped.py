@@ -96,6 +96,7 @@ class ScopedStore:
         self._whole = whole
         self.scope = scope
         self.path, self.name, self.recovered = whole.path, whole.name, whole.recovered
+        self.notices = whole.notices
         self.guard = whole.guard
         self.journal = whole.journal.within(scope)
         self.trials = whole.trials.within(scope)

@@ -1,7 +1,7 @@
 """The section of one subject: its heading, its visits, its memories and any other text."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -9,19 +9,21 @@ from typing import Any
 from zorkgpt.memory.ids import give_ids, memory_id
 from zorkgpt.memory.models import Memory, MemoryKind, Persistence, SubjectKey, TurnSpan, episode_key, same_episode
 from zorkgpt.memory.places import is_place, parse_place, render_place
+from zorkgpt.memory.storage import reprint
 from zorkgpt.memory.storage.changes import Step, VisitCount, position_of
 from zorkgpt.memory.storage.entry import (
     PERSISTENCE_BY_TAG,
     STATUS_BY_TAG,
     Entry,
     NotAnEntry,
+    dated,
     parse_entry,
     parse_name,
     render_entry,
     render_name,
     split_fields,
 )
-from zorkgpt.memory.storage.escaping import NAME, UNDECODED, decode, encode, escape, single_spaced, unescape
+from zorkgpt.memory.storage.escaping import EMPTY, NAME, UNDECODED, decode, encode, escape, single_spaced, unescape
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,23 @@ class LocationSection:
         return tuple([part.memory for part in self.parts if isinstance(part, Entry)])
 
     @cached_property
+    def undated(self) -> tuple[Memory, ...]:
+        """The memories without an episode in their header."""
+        return tuple(part.memory for part in self.parts if isinstance(part, Entry) and part.undated_at is not None)
+
+    @property
+    def known_episodes(self) -> list[int | str]:
+        """The episodes that are named in the section."""
+        entries = (part for part in self.parts if isinstance(part, Entry) and part.undated_at is None)
+        return [*self.episodes, *(entry.memory.episode for entry in entries)]
+
+    def dated(self) -> "LocationSection":
+        """Return the section with the episode of each memory in its header."""
+        if not self.undated:
+            return self
+        return replace(self, parts=tuple(dated(part) if isinstance(part, Entry) else part for part in self.parts))
+
+    @cached_property
     def data(self) -> bytes:
         """The bytes of the section in the file."""
         raw = [part.raw if isinstance(part, Entry) else part for part in self.parts]
@@ -65,14 +84,29 @@ class LocationSection:
 
 
 _STRING = r"\"(?:[^\"\\\n]|\\.)+\""
-_HEADING = re.compile(
-    r"## +(?:Location +(-?[0-9]{1,18}|" + _STRING + r"|\[(?:[-0-9, \t]|" + _STRING + r")+\])"
+_SUBJECT_PATTERN = (
+    r"(?:Location +(-?[0-9]{1,18}|" + _STRING + r"|\[(?:[-0-9, \t]|" + _STRING + r")+\])"
     r"|(Thing +[0-9]{1,18}|Game))"
-    r"(?: *:[ \t]*([^\n]*))?[ \t\r]*(?:\n|\Z)"
+    r"(?: *:[ \t]*([^\n]*))?"
 )
-_VISITS = re.compile(r"\*\*Visits:\*\*[ \t]*([0-9]{1,18})(?:[ \t]*\|[ \t]*\*\*Episodes:\*\*([^\n]*))?[ \t\r]*(?:\n|\Z)")
-_TEXT_ENDS = re.compile(r"\s*$|\*\*\[|#{1,6} |-{3,}\s*$|\*{3,}\s*$")
-_MARKUP = re.compile(r"### +Memories|-{3,}|\*{3,}|")
+_SUBJECT = re.compile(_SUBJECT_PATTERN)
+_HEADING = re.compile(r"## +" + _SUBJECT_PATTERN + r"[ \t\r]*(?:\n|\Z)")
+_REPRINTED_HEADING = re.compile(
+    r" {0,3}(?:##[ \t]+(?P<inside>[^\n]*?)|(?P<above>[^\n]+?)[ \t\r]*\n {0,3}-+)[ \t\r]*(?:\n|\Z)"
+)
+_CLOSED_HEADING = re.compile(r"^### +Memories +#+[ \t\r]*$", re.MULTILINE)
+_MARKER_BELOW = re.compile(rf"\s*{reprint.MARKER}[ \t\r]*\n")
+_VISITS = re.compile(
+    rf"(?P<blank>(?:[ \t\r]*\n)+)?{reprint.STRONG}Visits:{reprint.STRONG}\s*(?P<visits>[0-9]{{1,18}})"
+    rf"(?:\s*\\?\|\s*{reprint.STRONG}Episodes:{reprint.STRONG}"
+    # Below an empty line, a formatter may have wrapped the line anywhere.
+    r"(?P<episodes>[^\n]*(?:(?(blank)\n|(?:(?<=,)|(?<=,\r))\n)(?=[^\s#*_<=>|])[^\n]*)*))?[ \t\r]*(?:\n|\Z)"
+)
+_TEXT_ENDS = re.compile(rf"\s*$|\*\*\[|#{{1,6}} |{reprint.RULE}\s*$|{reprint.MARKER}\s*$")
+_MEMORIES, _RULE = re.compile(r"### +Memories(?: +#+)?"), re.compile(reprint.RULE)
+_MARKUP = re.compile(rf"{_MEMORIES.pattern}|{_RULE.pattern}|")
+_VISITS_LINE = re.compile(rf"{reprint.STRONG}Visits:{reprint.STRONG}[ \t]*[0-9]")
+_TITLE_UNDERLINE = re.compile(r"[^\n#][^\n]*\n {0,3}=+[ \t\r]*(?:\n|\Z)")
 
 _LASTING = "|".join(persistence.name for persistence in Persistence if persistence.outlives_episode)
 _KINDS = "|".join(MemoryKind)
@@ -83,31 +117,88 @@ _PLAIN = re.compile(
     r"\*\(Ep(?:(0|[1-9][0-9]{0,17})→Ep)?(0|[1-9][0-9]{0,17}), T([0-9]+)(?:→T([0-9]+))?"
     r"(?:, ([+-][0-9]{1,18}))?(?:, seen ([0-9]{1,18})x)?(?:, worked ([0-9]{1,18})/([0-9]{1,18}))?"
     r"(?:, died ([0-9]{1,18}))?(?:, (pinned))?(?:, kind: (" + _KINDS + r"))?\)\*\n"
-    r"([^\s\\#*_~\[\-][^\n\\]*)\n(?=\n|\Z)",
+    r"([^\s\\#*_~\[\-<>=|`][^\n\\]*)\n(?=\n|\Z)",
     re.MULTILINE,
 )
+_LONGEST_CONFLICT = 1000
+"""Maximum number of lines in which the end of a merge conflict is searched."""
 _BREAKS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 """Characters other than a line feed that some programs treat as the end of a line."""
 
 
 def parse_section(data: bytes) -> LocationSection:
     text = decode(data)
-    heading = _HEADING.match(text)
-    key = None if heading is None else _key(heading[1] or " ".join(heading[2].lower().split()))
-    if heading is None or key is None:
+    heading = _heading_of(text)
+    if heading is None:
         return _unknown(text)
-    at = heading.end()
+    key, name, at = heading
     visits, visited = 0, ""
     episodes: tuple[int | str, ...] = ()
-    if is_place(key) and (match := _VISITS.match(text, at)):
-        at, visited = match.end(), match[0]
-        visits = int(match[1])
-        episodes = tuple(parse_name(name) for name in split_fields(match[2] or "") if name)
+    if is_place(key):
+        end, visits, episodes = _visits(text, at)
+        at, visited = end, text[at:end]
     problems: list[Problem] = []
     parts = tuple(_parts(text, at, problems))
     give_ids(key, (part.memory for part in parts if isinstance(part, Entry)))
-    name = single_spaced(unescape(heading[3] or ""))
-    return LocationSection(key, name, visits, episodes, heading[0], visited, parts, tuple(problems))
+    return LocationSection(key, name, visits, episodes, text[: at - len(visited)], visited, parts, tuple(problems))
+
+
+def _heading_of(text: str) -> tuple[SubjectKey, str, int] | None:
+    """Return the subject of a heading, its name, and the end of the heading. None if the subject is unknown."""
+    heading = _HEADING.match(text)
+    is_reprinted = heading is None or ("<" in heading[0] and text.startswith(("\n", "\r\n"), heading.end()))
+    if heading is not None and not is_reprinted and (key := _key_of(heading)) is not None:
+        return key, _name(heading, text), heading.end()
+    heading = _REPRINTED_HEADING.match(text)
+    if heading is None:
+        return None
+    source = reprint.without_escapes(_unclosed(heading["above"] or heading["inside"], text))
+    for form in (source, unescape(source), reprint.decoded(source, is_straight=True)):
+        subject = _SUBJECT.fullmatch(form.strip())
+        if subject is not None and (key := _key_of(subject)) is not None:
+            return key, _name(subject, text), heading.end()
+    return None
+
+
+def _name(subject: re.Match[str], text: str) -> str:
+    name = single_spaced(unescape(_unclosed(subject[3] or "", text)))
+    return reprint.decoded(name, is_straight=True) if reprint.has_curly_quotes(text) else name
+
+
+def _unclosed(heading: str, text: str) -> str:
+    """Return a heading without what some programs add to every heading: an anchor, or number signs at its end."""
+    heading = heading.rstrip()
+    if heading.endswith("}") and reprint.PANDOC_HEAD.search(text):
+        heading = reprint.ANCHOR.sub("", heading)
+    return heading.rstrip("#").rstrip() if heading.endswith("#") and _CLOSED_HEADING.search(text) else heading
+
+
+def _key_of(subject: re.Match[str]) -> SubjectKey | None:
+    try:
+        return parse_place(subject[1] or " ".join(subject[2].lower().split()))
+    except ValueError:
+        return None
+
+
+def _visits(text: str, at: int) -> tuple[int, int, tuple[int | str, ...]]:
+    """Return the end of the line with the visits, their number, and the episodes.
+
+    If they are in a merge conflict, both sides count, and the lines don't belong to the heading.
+    """
+    if match := _VISITS.match(text, at):
+        return match.end(), int(match["visits"]), _names(match["episodes"])
+    visits = 0
+    episodes: tuple[int | str, ...] = ()
+    if _MARKER_BELOW.match(text, at):
+        head = reprint.HEAD.search(text, at)
+        for match in _VISITS.finditer(text, at, head.start() if head else len(text)):
+            visits, episodes = max(visits, int(match["visits"])), (*episodes, *_names(match["episodes"]))
+    return at, visits, _unique_episodes(episodes)
+
+
+def _names(episodes: str | None) -> tuple[int | str, ...]:
+    names = (name.strip() for name in split_fields(episodes or ""))
+    return tuple(parse_name(name) for name in names if name)
 
 
 def new_section(location_id: SubjectKey, name: str, eol: str) -> LocationSection:
@@ -252,13 +343,6 @@ def _heading(location_id: SubjectKey, name: str, eol: str) -> str:
     return f"## {render_place(location_id).capitalize()}{f': {escaped}' if escaped else ''}{eol}"
 
 
-def _key(text: str) -> SubjectKey | None:
-    try:
-        return parse_place(text)
-    except ValueError:
-        return None
-
-
 def _visited(visits: int, episodes: tuple[int | str, ...], eol: str) -> str:
     return f"**Visits:** {visits} | **Episodes:** {', '.join(map(render_name, episodes))}".rstrip() + eol
 
@@ -266,27 +350,58 @@ def _visited(visits: int, episodes: tuple[int | str, ...], eol: str) -> str:
 def _unknown(text: str) -> LocationSection:
     message, broken = None, False
     title = text.partition("\n")[0].strip().removeprefix("\ufeff")
-    if title.lower().startswith("## location"):
+    plain = title if title.startswith("#") else f"## {title}"
+    is_heading = _REPRINTED_HEADING.match(text) is not None
+    if is_heading and plain.lower().startswith("## location"):
         message, broken = f"the location is neither a number nor a quoted string: {title!r}", True
-    elif title.lower().startswith("## thing "):
+    elif is_heading and plain.lower().startswith("## thing "):
         message, broken = f"the thing is not a number: {title!r}", True
-    elif title.startswith("## "):
+    elif is_heading:
         message = f"an unknown section: {title!r}"
-    problems = (Problem(1, message, broken),) if message else tuple(_paragraphs(text))
-    return LocationSection(None, "", 0, (), "", "", (text,), problems)
+    problems = [Problem(1, message, broken)] if message else list(_paragraphs(text))
+    markers = _markers(text) if message else ()
+    return LocationSection(None, "", 0, (), "", "", (text,), (*problems, *markers))
+
+
+def _markers(text: str) -> Iterator[Problem]:
+    if "<<<<" in text or ">>>>" in text or "====" in text or "||||" in text:
+        for number, line in enumerate(text.split("\n"), 1):
+            if reprint.is_marker(line):
+                yield _marker(number, line)
+
+
+def _marker(number: int, line: str) -> Problem:
+    return Problem(number, f"a mark of a merge conflict: {line.strip()[:60]!r}")
 
 
 def _paragraphs(text: str) -> Iterator[Problem]:
-    blank = True
-    for number, line in enumerate(text.split("\n"), 1):
+    lines = text.split("\n")
+    hidden = _hidden(text, lines)
+    blank, underlined = True, _TITLE_UNDERLINE.match(text)
+    for number, line in enumerate(lines, 1):
         line = line.strip(" \t\r\ufeff")
-        if line and blank and not line.startswith("# ") and not _MARKUP.fullmatch(line):
+        if reprint.is_marker(line) and not (underlined and number == 2):
+            yield _marker(number, line)
+        elif (
+            line
+            and blank
+            and number - 1 not in hidden
+            and not line.startswith("# ")
+            and not _MARKUP.fullmatch(line)
+            and not (underlined and number <= 2)
+        ):
             yield Problem(number, f"text that is not a memory: {line[:60]!r}", is_broken=False)
-        blank = not line or line.startswith("# ")
+        blank = not line or line.startswith("# ") or number - 1 in hidden or (bool(underlined) and number <= 2)
+
+
+def _hidden(text: str, lines: Sequence[str]) -> frozenset[int]:
+    """Return the indexes of the lines in code fences and comments."""
+    return reprint.hidden_lines(lines) if any(mark in text for mark in ("<!--", "```", "~~~")) else frozenset()
 
 
 def _parts(text: str, at: int, problems: list[Problem]) -> Iterator[str | Entry]:
-    for match in _PLAIN.finditer(text, at) if _is_simple(text) else ():
+    is_simple = _is_simple(text) and not _hidden(text, text.split("\n"))
+    for match in _PLAIN.finditer(text, at) if is_simple else ():
         if match.start() > at:
             yield from _gap(text, at, match.start(), problems)
         yield _plain_entry(match)
@@ -333,15 +448,24 @@ def _gap(text: str, start: int, end: int, problems: list[Problem]) -> Iterator[s
         return
     first_line = text[:start].count("\n") + 1
     lines = _lines(text[start:end])
+    hidden = _hidden(text, lines)
+    shared: set[int] = set()
+    """The lines of texts that belong to headers within a merge conflict."""
+    other_sides: dict[int, tuple[int, Entry]] = {}
+    """The entries whose header is above a merge conflict, by the lines of their texts."""
     raw: list[str] = []
-    free = False
+    is_free, is_paragraph, is_conflict, is_base = False, False, False, False
     at = 0
     while at < len(lines):
         line = lines[at].strip()
-        if line.startswith("**["):
-            taken = _entry_lines(lines, at)
+        is_head = line.startswith("**[") or (not is_paragraph and reprint.HEAD.match(line) is not None)
+        if (is_head and at not in hidden and not is_base) or at in other_sides:
+            taken = _entry_end(lines, at, hidden) - at
             try:
-                entry = parse_entry(lines[at : at + taken])
+                if at in other_sides:
+                    taken, entry = other_sides[at]
+                else:
+                    entry = _entry(lines, at, at + taken, shared, other_sides)
             except NotAnEntry as broken:
                 problems.append(Problem(first_line + at, f"not a memory: {broken}"))
                 raw += lines[at : at + taken]
@@ -351,33 +475,103 @@ def _gap(text: str, start: int, end: int, problems: list[Problem]) -> Iterator[s
                     raw = []
                 yield entry
             at += taken
-            free = False
+            is_free = is_paragraph = False
             continue
-        if line and not _MARKUP.fullmatch(line):
-            if not free:
-                message = f"text that is not a memory: {line[:60]!r}"
-                problems.append(Problem(first_line + at, message, is_broken=False))
-            free = True
-        else:
-            free = False
+        is_marker = reprint.is_marker(lines[at])
+        if is_marker:
+            problems.append(_marker(first_line + at, line))
+            is_conflict, is_base = not line.startswith(">"), line.startswith("|")
+        is_structure = is_marker or at in hidden or is_base or _MARKUP.fullmatch(line) is not None
+        is_structure = is_structure or (is_conflict and _VISITS_LINE.match(line) is not None)
+        if not is_structure and not is_free and at not in shared:
+            message = f"text that is not a memory: {line[:60]!r}"
+            problems.append(Problem(first_line + at, message, is_broken=False))
+        is_free = not is_structure and at not in shared
+        is_paragraph = not is_structure
         raw.append(lines[at])
         at += 1
     if raw:
         yield "".join(raw)
 
 
+def _entry(
+    lines: list[str], start: int, end: int, shared: set[int], other_sides: dict[int, tuple[int, Entry]]
+) -> Entry:
+    """Parse the entry in these lines.
+
+    A mark of a merge conflict may follow. If it follows the header, the text is that of its side, or else below the
+    conflict. If only the texts differ, the other side is another entry with the same header.
+    """
+    entry = parse_entry(lines[start:end])
+    if end == len(lines) or not reprint.is_marker(lines[end]):
+        return entry
+    if not lines[end].startswith("<"):
+        begin = _after_marker(lines, end, ">")
+        below = range(begin, _paragraph_end(lines, begin, frozenset()))
+        if entry.memory.text or not below:
+            return entry
+        shared.update(below)
+        return replace(parse_entry([*lines[start:end], *lines[below.start : below.stop]]), raw=entry.raw)
+    ours = range(end + 1, _paragraph_end(lines, end + 1, frozenset()))
+    begin = _after_marker(lines, ours.stop, "=")
+    theirs = range(begin, _paragraph_end(lines, begin, frozenset()))
+    header = lines[start : start + 1] if entry.memory.text else lines[start:end]
+    one, other = (parse_entry([*header, *lines[side.start : side.stop]]) for side in (ours, theirs))
+    if not ours or entry.memory.text not in ("", one.memory.text):
+        return entry
+    shared.update(ours)
+    if theirs and other.undated_at is None:
+        other_sides[begin] = len(theirs), replace(other, raw="".join(lines[begin : theirs.stop]))
+    return replace(one, raw=entry.raw)
+
+
 def _lines(text: str) -> list[str]:
     return [line + "\n" for line in text.split("\n")[:-1]] + [last for last in [text.rpartition("\n")[2]] if last]
 
 
-def _entry_lines(lines: list[str], at: int) -> int:
-    """Return the number of lines of a memory: a header, perhaps an empty line, and text up to the next empty line."""
-    end = at + 1
-    if end + 1 < len(lines) and not lines[end].strip() and not _TEXT_ENDS.match(lines[end + 1].lstrip()):
-        end += 1
-    while end < len(lines) and not _TEXT_ENDS.match(lines[end].lstrip(" \t")):
-        end += 1
-    return end - at
+def _after_marker(lines: list[str], start: int, mark: str) -> int:
+    """Return the line after the next mark of a merge conflict that begins like this, or the end."""
+    for at in range(start, min(len(lines), start + _LONGEST_CONFLICT)):
+        if lines[at].startswith(mark) and reprint.is_marker(lines[at]):
+            return at + 1
+    return len(lines)
+
+
+def _entry_end(lines: list[str], start: int, hidden: Set[int]) -> int:
+    """Return the end of a memory: a header, perhaps empty lines, and a text up to the next empty line.
+
+    Formatters move a list in the text into a paragraph of its own.
+    """
+    end = _paragraph_end(lines, start + 1, hidden)
+    while (begin := _after_blank(lines, end, hidden)) is not None and (
+        reprint.goes_on(lines[end - 1], lines[begin]) or _has_no_text(lines[start:end])
+    ):
+        end = _paragraph_end(lines, begin, hidden)
+    return end
+
+
+def _paragraph_end(lines: list[str], at: int, hidden: Set[int]) -> int:
+    while at < len(lines) and at not in hidden and not _TEXT_ENDS.match(lines[at].lstrip(" \t")):
+        at += 1
+    return at
+
+
+def _after_blank(lines: list[str], at: int, hidden: Set[int]) -> int | None:
+    """Return the next line after empty lines if a text can begin there."""
+    begin = at
+    while begin < len(lines) and not lines[begin].strip():
+        begin += 1
+    if begin == at or begin == len(lines) or begin in hidden:
+        return None
+    line = lines[begin].lstrip()
+    return None if _TEXT_ENDS.match(line) or reprint.HEAD.match(line) else begin
+
+
+def _has_no_text(lines: list[str]) -> bool:
+    try:
+        return not parse_entry(lines).memory.text and not lines[-1].rstrip().endswith(EMPTY)
+    except NotAnEntry:
+        return len(lines) == 1
 
 
 def _opening(text: str, eol: str) -> tuple[str, str]:
@@ -385,13 +579,13 @@ def _opening(text: str, eol: str) -> tuple[str, str]:
     lines = _lines(text)
     marks = [line.strip() for line in lines]
     for index, mark in enumerate(marks):
-        if re.fullmatch(r"### +Memories", mark):
+        if _MEMORIES.fullmatch(mark):
             at = index + 1
             while at < len(marks) and not marks[at]:
                 at += 1
             break
     else:
-        at = next((index for index, mark in enumerate(marks) if re.fullmatch(r"-{3,}", mark)), len(marks))
+        at = next((index for index, mark in enumerate(marks) if _RULE.fullmatch(mark)), len(marks))
     before, after = "".join(lines[:at]), "".join(lines[at:])
     if before and not before.endswith("\n"):
         before += eol

@@ -85,6 +85,7 @@ class SqlStore:
         self.trials = Trials(database, machine)
         self.answers = AnswerTable(database)
         self.recovered: Recovery | None = None
+        self.notices: list[str] = []
         self._words = words
         self.lasting = MemoryRows(database, PersonEdits(self.journal), words)
         self.restorer = CheckpointRestorer(self)

@@ -160,7 +160,7 @@ def _clean_runs(path: Path, runs: Path, traces: Traces) -> None:
 
 
 def _document(document: Document, traces: Traces) -> Document:
-    sections = [_section(section, traces, document.eol) for section in document.sections]
+    sections = [_section(section, traces, document.eol) for section in document.dated.sections]
     if all(map(is_, sections, document.sections)):
         return document
     return replace(document, sections=tuple(section for section in sections if section is not None))
