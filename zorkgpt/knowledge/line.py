@@ -85,6 +85,7 @@ _SINCE = re.compile(r"Ep(?P<episode>.+), T(?P<first>\d{1,9})(?:[-–→]T?(?P<la
 _COUNTS = re.compile(
     r"(?:(?:confirmed|borne out) (?P<confirmed>\d{1,9}))?(?:, )?(?:contradicted (?P<contradicted>\d{1,9}))?"
 )
+_COUNT = re.compile(r"(?:confirmed|borne out|contradicted) \d")
 _BECAUSE = re.compile(r'because "(?P<reason>(?:[^"\\]|\\.)*)"')
 _PARTS = re.compile(r'(?:[^;"\\]|\\.|"(?:[^"\\]|\\.)*")+|"')
 
@@ -143,8 +144,8 @@ def parse_line(row: str, section: KnowledgeSection) -> KnowledgeLine | None:
     if line is not None and render_line(line) == row and not any(part.startswith("because") for part in line.extra):
         return line
     found = _REPRINTED_LINE.fullmatch(" ".join(row.split()))
-    # Without counts, a person wrote it, and asterisks in it may be no emphasis.
-    if found is None or not _COUNTS.search(found["mark"]):
+    # A line without counts that can be read as it is may be by a person, and asterisks in it are no emphasis of ours.
+    if found is None or (line is not None and not _COUNT.search(found["mark"])):
         return line
     text, mark = (original(part, is_escaped=True) for part in (found["text"], found["mark"]))
     because = _REPRINTED_BECAUSE.search(mark)
