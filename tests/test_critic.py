@@ -78,9 +78,9 @@ def test_score_below_the_threshold_is_a_rejection(score, accepted):
     assert [call.role for call in llm.calls] == ["critic"]
 
 
-def test_score_out_of_range_is_requested_again():
-    verdict, llm = judged({"score": 7, "reason": "Great."}, {"score": 0.5, "reason": "Good."})
-    assert (verdict.score, len(llm.calls)) == (0.5, 2)
+def test_score_out_of_range_is_clipped():
+    verdict, llm = judged({"score": 7, "reason": "Great."})
+    assert (verdict.score, len(llm.calls)) == (1.0, 1)
 
 
 def test_failing_model_rejects_nothing():

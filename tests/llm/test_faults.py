@@ -338,16 +338,23 @@ def test_server_that_cuts_off_streams_is_asked_one_at_a_time():
     assert most == [1] * 4
 
 
+class Part(BaseModel):
+    share: float = Field(ge=0, le=1)
+
+
 class Share(BaseModel):
     score: float = Field(ge=0, le=1)
+    parts: list[Part]
 
 
-def test_number_out_of_its_bounds_is_asked_again_and_counted():
-    with ChatServer('{"score": 10}', '{"score": 1}') as server:
+@pytest.mark.parametrize(("sent", "read"), [("10", 1), ("-3", 0), ('"8.5"', 1), ("1e300", 1)])
+def test_number_out_of_its_bounds_is_clipped_and_counted(sent, read):
+    with ChatServer(f'{{"score": {sent}, "parts": [{{"share": 0.5}}, {{"share": {sent}}}]}}') as server:
         client = client_of(server)
-        assert client.complete(QUESTION, role="critic", response_model=Share).parsed == Share(score=1)
+        parsed = client.complete(QUESTION, role="critic", response_model=Share).parsed
     total = client.usage.snapshot().total
-    assert (total.calls, total.used, total.not_understood) == (2, 1, 1)
+    assert parsed == Share(score=read, parts=[Part(share=0.5), Part(share=read)])
+    assert (total.calls, total.used, total.clipped) == (1, 1, 1)
 
 
 @pytest.mark.parametrize(("fault", "repeated"), [(Silence(), 1), (Status(500), 1), (Disconnect(), 1)], ids=repr)

@@ -234,7 +234,13 @@ def _usage(episodes: list[EpisodeSummary]) -> Iterator[str]:
             yield message
 
 
-_OUTCOMES = {"refused": "refused", "not_understood": "not understood", "failed": "failed", "repeated": "repeated"}
+_OUTCOMES = {
+    "refused": "refused",
+    "not_understood": "not understood",
+    "failed": "failed",
+    "repeated": "repeated",
+    "clipped": "with clipped numbers",
+}
 """What became of a model's answers, with the words for it. `repeated` counts requests, the others count answers."""
 
 

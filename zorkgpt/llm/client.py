@@ -32,7 +32,7 @@ from zorkgpt.llm.progress import CallObserver, CurrentCall
 from zorkgpt.llm.retries import Retries
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
-from zorkgpt.llm.structured import ask_for, read_answer
+from zorkgpt.llm.structured import ask_for, clipped_numbers
 from zorkgpt.llm.tools import Toolbox
 from zorkgpt.llm.usage import CallRecord, Ledger, cost_of, estimated, price_of
 from zorkgpt.log import get_logger
@@ -303,6 +303,8 @@ class LLMClient:
             with telemetry.model_call(role, self.settings.of(role).model, self.base_url(role), messages) as answered:
                 raw = self._negotiate(messages, role, form, limit, retries)
                 usage = raw.usage
+                if usage.is_estimated:
+                    usage = Usage()
                 answered(raw.content, usage.prompt_tokens, usage.completion_tokens, truncated=raw.truncated)
         except LLMError as error:
             self._record(role, messages, None, time.monotonic() - started, error, episode, retries.repeats)
@@ -311,7 +313,7 @@ class LLMClient:
             self._observer.call_ended()
         if raw.in_reasoning:
             self._report_reasoning(self._endpoint(role))
-        raw = replace(raw, problem=self._problem(raw, role, form))
+        raw = self._judged(raw, role, form)
         self._record(role, messages, raw, time.monotonic() - started, None, episode, retries.repeats)
         return raw
 
@@ -327,18 +329,18 @@ class LLMClient:
             log.warning(message)
             self._observer.notify(message)
 
-    def _problem(self, raw: wire.RawAnswer, role: Role, form: wire.RequestForm) -> str | None:
-        """Return why an answer is not understood. None if it is."""
+    def _judged(self, raw: wire.RawAnswer, role: Role, form: wire.RequestForm) -> wire.RawAnswer:
+        """Return the answer with the reason why it is not understood, if it isn't."""
         if raw.is_empty:
-            return raw.instead or "an empty text"
+            return replace(raw, problem=raw.instead or "an empty text")
         if form is None or isinstance(form, Toolbox):
             understands = self._readers.get(role)
-            return None if understands is None or understands(raw, form) else "it has none of the expected parts"
+            is_understood = understands is None or understands(raw, form)
+            return raw if is_understood else replace(raw, problem="it has none of the expected parts")
         try:
-            read_answer(raw.content, form)
+            return replace(raw, clipped=clipped_numbers(raw.content, form))
         except InvalidAnswer as problem:
-            return str(problem)
-        return None
+            return replace(raw, problem=str(problem))
 
     def _negotiate(
         self, messages: list[Message], role: Role, form: wire.RequestForm, limit: int | None, retries: Retries
@@ -485,6 +487,7 @@ class LLMClient:
             repeats=repeats,
             is_estimated=usage.is_estimated,
             problem=raw.problem if raw else None,
+            clipped=raw.clipped if raw else 0,
         )
         with self.usage.guard:
             self.usage.add(record, episode=episode)

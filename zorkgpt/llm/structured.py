@@ -78,16 +78,56 @@ def form_of(model: type[BaseModel]) -> str:
 def read_answer(text: str, model: type[Answer]) -> Answer:
     """Parse a model's answer. It may be fenced, be surrounded by prose, or have small mistakes in its JSON.
 
+    Numbers outside of their bounds are clipped, because many servers don't enforce the bounds of a schema.
+
     Raises:
         InvalidAnswer: If it contains no object that matches the model.
     """
+    return _parsed(text, model)[0]
+
+
+def clipped_numbers(text: str, model: type[BaseModel]) -> int:
+    """Return how many numbers of a model's answer were clipped.
+
+    Raises:
+        InvalidAnswer: If it contains no object that matches the model.
+    """
+    return _parsed(text, model)[1]
+
+
+def _parsed(text: str, model: type[Answer]) -> tuple[Answer, int]:
     problem = "it contains no JSON object"
     for candidate in _objects(text):
         try:
-            return model.model_validate(candidate)
+            return model.model_validate(candidate), 0
         except ValidationError as error:
-            problem = described(error)
+            problem, clipped = described(error), _clipped(candidate, error)
+        if clipped:
+            try:
+                return model.model_validate(candidate), clipped
+            except ValidationError as error:
+                problem = described(error)
     raise InvalidAnswer(f"The answer is not a valid {model.__name__}: {problem}")
+
+
+def _clipped(value: dict[str, Any], error: ValidationError) -> int:
+    """Set the numbers outside of their bounds to the bound. Return how many there are."""
+    clipped = 0
+    for problem in error.errors(include_url=False):
+        bound = next((problem["ctx"][name] for name in ("ge", "le") if name in problem.get("ctx", {})), None)
+        if bound is None:
+            continue
+        holder: Any = value
+        *path, last = problem["loc"]
+        try:
+            for step in path:
+                holder = holder[step]
+            holder[last] = bound
+        except (LookupError, TypeError):
+            # The path of a union names its variants too.
+            continue
+        clipped += 1
+    return clipped
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:

@@ -64,6 +64,8 @@ class CallRecord:
     """Whether the numbers of tokens are estimates, because the server did not report usage."""
     problem: str | None = None
     """Why the answer was not understood. None if it was, or there is none."""
+    clipped: int = 0
+    """The numbers of the answer that were outside of their bounds and were clipped."""
     repeats: int = 0
     """How often the request was sent again after a time-out or another failure."""
 
@@ -92,6 +94,8 @@ class Tally:
     """Requests that were sent again after a time-out or another failure."""
     not_understood: int = 0
     """Answers that don't have the requested form, or name no command."""
+    clipped: int = 0
+    """Used answers with numbers outside of their bounds, which were clipped."""
     refused: int = 0
     """Answers that were understood and refused, such as a command that the story doesn't know."""
 
@@ -118,6 +122,7 @@ class Tally:
             latency_s=call.latency_s,
             cached_tokens=call.cached_tokens or 0,
             repeated=call.repeats,
+            clipped=int(call.clipped > 0),
             not_understood=int(answered and call.problem is not None),
         )
 

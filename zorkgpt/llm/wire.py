@@ -135,6 +135,8 @@ class RawAnswer:
     """The limit that was sent. None if none was."""
     problem: str | None = None
     """Why it is not understood. None if it is."""
+    clipped: int = 0
+    """The numbers that were outside of their bounds."""
 
     @property
     def is_empty(self) -> bool:
