@@ -170,43 +170,51 @@ def _as_reprinted(raw: str) -> Entry | None:
     head = _REPRINTED_TAGS.match(raw)
     if head is None:
         return None
-    is_escaped = raw.lstrip()[2] == "\\"
-    is_straight = reprint.has_curly_quotes(raw)
-
-    original: Callable[[str], str] = partial(reprint.original, is_escaped=is_escaped, is_straight=is_straight)
     ends = (pattern.match(raw, head.end()) for pattern in _TITLE_END[head["strong"]])
     titled = next(filter(None, ends), None)
     if titled is None:
         return None
+    is_escaped, is_straight = raw.lstrip()[2] == "\\", reprint.has_curly_quotes(raw)
+    original: Callable[[str], str] = partial(reprint.original, is_escaped=is_escaped, is_straight=is_straight)
     try:
         category, persistence, status = _tags(_WRAPPED_DASH.sub(" - ", head["tags"]))
         meta, rest = _reprinted_meta(raw[titled.end() :], original)
     except NotAnEntry:
         return None
-    undated_at = titled.end() if meta is None else None
     if meta is None and (category.upper() not in _CATEGORIES or _LOST_META.match(rest)):
         return None
-    # A person or an older version may have written asterisks that are no emphasis.
     if not is_escaped and not _names_persistence(head["tags"]):
+        # A person or an older version wrote it, and asterisks may be no emphasis.
         original = str
     title = single_spaced(unescape(original(titled[1])))
-    note, rest = None, _BREAK_AFTER_HEAD.sub("", rest)
-    if status == MemoryStatus.SUPERSEDED and (found := _REPRINTED_NOTE.match(rest)):
-        inside = single_spaced(reprint.decoded(found["note"], is_straight=is_straight))
+    note, rest = _reprinted_note(_BREAK_AFTER_HEAD.sub("", rest), status, is_straight=is_straight)
+    text = _reprinted_text(rest, status, original)
+    memory = _memory(category, title, persistence, status, meta or _Meta(1, "0"), text, note)
+    return Entry(memory, raw, meta.extras if meta else (), titled.end() if meta is None else None)
+
+
+def _reprinted_note(text: str, status: MemoryStatus, *, is_straight: bool) -> tuple[dict[str, Any] | None, str]:
+    """Parse the note about the supersession at the beginning, and return what follows it."""
+    if status == MemoryStatus.SUPERSEDED and (match := _REPRINTED_NOTE.match(text)):
+        inside = single_spaced(reprint.decoded(match["note"], is_straight=is_straight))
         straight = reprint.decoded(inside, is_straight=True).replace('\\"', '"')
         note = _note(f"[{inside}]") or _note(f"[{straight}]")
-    elif found := _WRITTEN_NOTE.match(rest):
-        note = _note(found[0].strip())
-    if note is not None and found is not None:
-        rest = rest[found.end() :]
-    text = reprint.joined(rest.splitlines(keepends=True)).strip()
-    if status == MemoryStatus.SUPERSEDED and (struck := _REPRINTED_STRUCK.fullmatch(text)):
-        text = struck["tildes"] or struck["html"] or EMPTY
-    text = reprint.with_code_spaces(original(text))
-    text = "" if text in (EMPTY, EMPTY * 2) else as_kept(unescape(text))
-    meta = meta or _Meta(1, "0")
-    memory = _memory(category, title, persistence, status, meta, text, note)
-    return Entry(memory, raw, meta.extras, undated_at)
+    elif match := _WRITTEN_NOTE.match(text):
+        note = _note(match[0].strip())
+    else:
+        return None, text
+    return note, text if note is None else text[match.end() :]
+
+
+def _reprinted_text(source: str, status: MemoryStatus, original: Callable[[str], str]) -> str:
+    # The first line may follow the header in its line.
+    first, *others = source.splitlines(keepends=True) or [""]
+    text = reprint.joined([first.lstrip(), *others])
+    if status == MemoryStatus.SUPERSEDED and (struck := _REPRINTED_STRUCK.fullmatch(text.strip())):
+        text = struck["tildes"] or struck["html"] or ""
+    if text.strip() in ("", EMPTY, EMPTY * 2):
+        return ""
+    return as_kept(unescape(reprint.with_code_spaces(original(text))))
 
 
 def _reprinted_meta(rest: str, original: Callable[[str], str]) -> "tuple[_Meta | None, str]":
