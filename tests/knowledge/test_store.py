@@ -66,20 +66,37 @@ def test_concurrent_edit_by_a_person_is_kept(tmp_path):
     )
 
 
-@pytest.mark.parametrize("damage", [b"", b"\n\n", b"\x00" * 40, None])
-def test_damaged_or_missing_file_is_restored(tmp_path, damage, caplog):
+def test_damaged_file_is_restored(tmp_path, caplog):
     path = tmp_path / "k.md"
     store = KnowledgeStore(path)
     for text in ("First.", "Second."):
         store.apply(lambda document, text=text: document.added(a_line(text)))
-    if damage is None:
-        path.unlink()
-    else:
-        path.write_bytes(damage)
+    path.write_bytes(b"\x00" * 40)
     again = KnowledgeStore(path)
     assert (texts(again), again.recovered) == (["First."], True)
     assert "a file was recovered from its backup" in caplog.text
-    assert bool(list(tmp_path.glob("*.damaged-*"))) == bool(damage)
+    assert len(list(tmp_path.glob("*.damaged-*"))) == 1
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\n\n"])
+@pytest.mark.parametrize("is_open", [True, False])
+def test_deleted_lines_are_kept_beside_the_file(tmp_path, content, is_open, caplog):
+    path = tmp_path / "k.md"
+    store = KnowledgeStore(path)
+    for text in ("First.", "Second."):
+        store.apply(lambda document, text=text: document.added(a_line(text)))
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content)
+    again = store if is_open else KnowledgeStore(path)
+    again.apply(lambda document: document.added(a_line("Third.")))
+    assert (texts(again), texts(KnowledgeStore(path)), again.recovered) == (["Third."], ["Third."], False)
+    (report,) = [record for record in caplog.records if "deleted" in record.message]
+    assert vars(report)["way_out"] == f"To bring them back, copy {path}.deleted to {path}."
+    path.write_bytes((tmp_path / "k.md.deleted").read_bytes())
+    # Only an open store knows the last change: the backup is one write older.
+    assert texts(KnowledgeStore(path)) == (["First.", "Second."] if is_open else ["First."])
 
 
 def test_open_store_restores_everything_it_has_read(tmp_path):
@@ -87,7 +104,7 @@ def test_open_store_restores_everything_it_has_read(tmp_path):
     store = KnowledgeStore(path)
     for text in ("First.", "Second."):
         store.apply(lambda document, text=text: document.added(a_line(text)))
-    path.write_bytes(b"")
+    path.write_bytes(b"\x00" * 40)
     assert texts(store) == ["First.", "Second."]
     store.apply(lambda document: document.added(a_line("Third.")))
     assert texts(KnowledgeStore(path)) == ["First.", "Second.", "Third."]

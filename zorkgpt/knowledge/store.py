@@ -5,14 +5,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 from zorkgpt.errors import FileError
-from zorkgpt.files import LOCK_TIMEOUT_S, AtomicFile, Disk, Stamp, reread_or_recover
+from zorkgpt.files import LOCK_TIMEOUT_S, AtomicFile, Disk, Stamp, reread_or_recover, write_file
 from zorkgpt.knowledge.document import KnowledgeDocument, is_damaged, parse, render
+from zorkgpt.log import get_logger
+
+log = get_logger(__name__)
 
 _ATTEMPTS = 5
 
 
 class KnowledgeStore:
     """The document and its file, which other processes and people may also write.
+
+    If the file is deleted or emptied, its lines are deleted. They are kept in a file beside it, and this is logged.
 
     Raises:
         FileError: If the file exists and can't be read.
@@ -21,7 +26,7 @@ class KnowledgeStore:
     def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
         self.file = AtomicFile(path, lock_timeout_s=lock_timeout_s, disk=disk)
         self.recovered = False
-        """Whether the file was missing or damaged and was restored from its backup."""
+        """Whether the file was damaged and was restored from its backup."""
         self._guard = threading.RLock()
         self._document = KnowledgeDocument()
         self._stamp: Stamp | None = None
@@ -78,10 +83,17 @@ class KnowledgeStore:
         raise FileError(f"{self.file.path} keeps being changed by a program that ignores its lock.")
 
     def _reread_or_recover(self) -> None:
-        self.recovered |= reread_or_recover(self.file, self._reread, self._rescue) is not None
+        recovery = reread_or_recover(self.file, self._reread, self._rescue)
+        self.recovered |= recovery is not None
+        if recovery is None and not self._reread():
+            self._accept_deletion()
 
     def _rescue(self, data: bytes | None) -> bytes | None:
-        """Return the content to restore; None if the file is usable or there is nothing better."""
+        """Return the content to restore; None if the file is usable, was deleted, or there is nothing better."""
+        return None if _is_deleted(data) else self._better_than(data)
+
+    def _better_than(self, data: bytes | None) -> bytes | None:
+        """Return the former content if this is damaged or deleted; None if it is usable or nothing better is known."""
         if data is not None and not is_damaged(data):
             return None
         if self._document.rows:
@@ -90,10 +102,27 @@ class KnowledgeStore:
         backup = self.file.read_backup()
         return None if backup is None or is_damaged(backup) else backup
 
-    def _reread(self) -> bool:
-        """Read the file. Return False, without a change, if it is damaged and something better can be restored."""
+    def _accept_deletion(self) -> None:
+        """Continue without lines, and keep the former ones in another file."""
         data, stamp = self.file.read()
-        if self._rescue(data) is not None:
+        former = self._better_than(data)
+        assert former is not None
+        aside = Path(f"{self.file.path}.deleted")
+        write_file(aside, former)
+        self.file.backup.unlink(missing_ok=True)
+        self._document, self._stamp = KnowledgeDocument(), stamp
+        way_out = f"To bring them back, copy {aside} to {self.file.path}."
+        extra = {"path": str(self.file.path), "set_aside": str(aside), "way_out": way_out}
+        log.warning("the lines of a deleted file are no longer used", extra=extra)
+
+    def _reread(self) -> bool:
+        """Read the file. Return False, without a change, if it is damaged or deleted and had other content before."""
+        data, stamp = self.file.read()
+        if self._better_than(data) is not None:
             return False
         self._document, self._stamp = parse(data or b""), stamp
         return True
+
+
+def _is_deleted(data: bytes | None) -> bool:
+    return data is None or not data.strip()
