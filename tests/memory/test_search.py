@@ -258,7 +258,7 @@ def test_search_matches_a_full_scan(given_memories, query):
                 add_missing(draft, [LocatedMemory(place, "Room", memory)])
             manager.search(query)
         everything = [located for located in manager.all_memories() if is_current(located.memory)]
-        _, counts = manager.store.matching(words(query), [], 0)
+        _, counts = manager.store.matching(words(query), Filters(), 0)
         expected = {(hit.located.location_id, hit.located.id) for hit in best_matches(query, everything, 100, counts)}
         assert {(hit.located.location_id, hit.located.id) for hit in manager.search(query, 100)} == expected
 

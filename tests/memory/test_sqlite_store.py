@@ -34,9 +34,9 @@ def test_change_writes_only_one_row(path):
     with SimpleMemoryManager.open(path) as manager:
         with manager.store.transaction() as draft:
             add_missing(draft, [LocatedMemory(place, "Room", memory(f"At {place}")) for place in range(300)])
-        before = dict(manager.store.database.rows("SELECT id, revision FROM zorkgpt_memories"))
+        before = dict(manager.store.database.rows("SELECT number, revision FROM zorkgpt_memories"))
         manager.add_memory(7, "Room", memory("Another"))
-        after = dict(manager.store.database.rows("SELECT id, revision FROM zorkgpt_memories"))
+        after = dict(manager.store.database.rows("SELECT number, revision FROM zorkgpt_memories"))
     assert sum(after[number] != before.get(number) for number in after) == 1
 
 
@@ -46,15 +46,6 @@ def without_table(manager, name):
     manager.store.database.put(f"ALTER TABLE {name} RENAME TO elsewhere", [()])
     yield
     manager.store.database.put(f"ALTER TABLE elsewhere RENAME TO {name}", [()])
-
-
-def test_memory_without_a_journal_has_unknown_times(path):
-    with SimpleMemoryManager.open(path) as manager:
-        manager.remember(5, "A brass lamp.", title="Lamp")
-        assert manager.get("Lamp").memory.created_at is not None
-        with without_table(manager, "zorkgpt_journal"):
-            lamp = manager.get("Lamp").memory
-        assert (lamp.text, lamp.created_at, lamp.updated_at, lamp.source) == ("A brass lamp.", None, None, None)
 
 
 def test_episode_starts_with_unreadable_memories(path):

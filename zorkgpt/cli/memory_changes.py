@@ -1,6 +1,7 @@
 """The commands of `memories` that change memories."""
 
 import sys
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -206,11 +207,17 @@ def convert(
     file: File = None,
     game: SavedGameOption = None,
 ) -> None:
-    """Copy the memories with their history to another kind of store."""
-    with opened(workdir, file, game) as manager, opened(None, target, must_exist=False) as other:
-        from zorkgpt.memory.upkeep.exchange import convert
+    """Copy the memories with their history to another kind of store, also those of an earlier version."""
+    from zorkgpt.memory.storage.earlier import earlier_store
+    from zorkgpt.memory.upkeep.exchange import convert
 
-        count = convert(manager.store, other.store)
+    with ExitStack() as stack:
+        earlier = None if file is None else earlier_store(file)
+        if earlier is not None:
+            stack.enter_context(closing(earlier))
+        source = earlier or stack.enter_context(opened(workdir, file, game)).store
+        other = stack.enter_context(opened(None, target, must_exist=False))
+        count = convert(source, other.store)
         say(f"{number_of(count, 'memory', 'memories')} copied to {other.store.name}.")
 
 

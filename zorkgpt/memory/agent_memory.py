@@ -3,7 +3,7 @@
 import inspect
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -420,8 +420,17 @@ class AgentMemory:
         self._writer.refresh()
         at = None if place is None else self._stored(place)
         check_episode(episode)
-        among = self._changed_after(after)
-        wanted = Filters(at, persistence, status, category, episode, kind, metadata or {}, among)
+        since = self._changed_after(after)
+        wanted = replace(
+            since,
+            location_id=at,
+            persistence=persistence,
+            status=status,
+            category=category,
+            episode=episode,
+            kind=kind,
+            metadata=metadata or {},
+        )
         with self.store.guard:
             results = self._searcher.search(query, min(k, LIMIT), wanted)
             results = [result for result in results if result.score >= threshold]
@@ -485,8 +494,17 @@ class AgentMemory:
         """
         at = None if place is None else self._stored(place)
         check_episode(episode)
-        among = self._changed_after(after)
-        wanted = Filters(at, persistence, status, category, episode, kind, metadata or {}, among)
+        since = self._changed_after(after)
+        wanted = replace(
+            since,
+            location_id=at,
+            persistence=persistence,
+            status=status,
+            category=category,
+            episode=episode,
+            kind=kind,
+            metadata=metadata or {},
+        )
         for name, number in (("limit", limit), ("offset", offset)):
             if isinstance(number, bool) or not isinstance(number, int) or number < 0:
                 raise ValueError(f"The {name} is {quoted(number)}; it must be an integer of 0 or more.")
@@ -708,10 +726,13 @@ class AgentMemory:
                 begins = None if prefix is None else checked_prefix(prefix)
                 at = None if place is None else self._stored(place)
                 relative = self._scope.relative
+                inside = (*self._scope.path, *begins) if isinstance(begins, tuple) else self._scope.path or None
                 traces = traces_of_places(
                     self.store,
                     self._known.book,
                     lambda key: key == at if begins is None else has_prefix(relative(key), begins),
+                    self._runs,
+                    inside,
                 )
             self._writer.forget(traces.removed, traces.are_in, traces.gone)
             self._recorder.forget()
@@ -823,7 +844,8 @@ class AgentMemory:
     def import_memories(self, path: Path | str) -> int:
         """Add the memories of a Markdown file, or of `memories export --to jsonl`, and return how many were new.
 
-        An empty memory copies a Markdown file byte for byte, including everything that people wrote in it.
+        An empty memory in a Markdown file copies another one byte for byte, including everything that people wrote in
+        it.
 
         Raises:
             MemoryStoreError: If the file can't be read or has another format, or the memories can't be written.
@@ -922,21 +944,21 @@ class AgentMemory:
         """
         located = list(found)
         try:
-            origins = self.store.journal.origins((each.location_id, each.id) for each in located)
+            undated = [each for each in located if each.memory.source is None]
+            origins = self.store.journal.origins((each.location_id, each.id) for each in undated)
         except MemoryStoreError as error:
             self._log.warning("the times of memories are unknown", extra={"error": str(error)})
             origins = {}
-        unknown = Origin(None, None, None)
         return [
-            replace(
-                each, memory=_with_origin(each.memory, origins.get((each.location_id, each.id), unknown))
-            ).relative_to(self._scope)
+            replace(each, memory=_with_origin(each.memory, origin)).relative_to(self._scope)
+            if (origin := origins.get((each.location_id, each.id)))
+            else each.relative_to(self._scope)
             for each in located
         ]
 
-    def _changed_after(self, after: datetime | str | None) -> Set[tuple[SubjectKey, str]] | None:
+    def _changed_after(self, after: datetime | str | None) -> Filters:
         moment = checked_time(after)
-        return None if moment is None else self.store.journal.changed_after(moment)
+        return Filters() if moment is None else self.store.changed_after(moment)
 
     def _found(self, memory: str, place: SubjectKey | None) -> LocatedMemory:
         match = self._get(memory, None if place is None else self._stored(place))

@@ -333,6 +333,11 @@ class CreditCounter:
         self._shown = _NOTHING_SHOWN
         self._pending = [trial for trial in self._pending if not (is_trace(trial.title) or is_trace(trial.action))]
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether there are trials to count."""
+        return bool(self._pending)
+
     def is_due(self, turn: int | None) -> bool:
         """Return whether pending trials must be counted now. `turn` is None if no turn follows."""
         return bool(self._pending) and (turn is None or abs(turn - self._pending[0].turn) >= MAX_DELAY_TURNS)

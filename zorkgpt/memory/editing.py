@@ -114,7 +114,7 @@ def edit(
         old = _find(draft, location_id, title, expected)
         new = replace(edited(old, wanted), id=memory_id(location_id, old))
         if new != old:
-            draft.replace(location_id, old, new, kind_of(old, new), wanted.reason)
+            new = draft.replace(location_id, old, new, kind_of(old, new), wanted.reason)
     return new
 
 

@@ -62,7 +62,7 @@ class Searcher:
         query_words = set(words(query))
         is_narrow = filters.location_id is not None or filters.among is not None
         # A narrow search ranks all memories that pass. It uses the index only for the word counts.
-        matches, counts = self._store.matching(query_words, filters.marks(), 0 if is_narrow else pool)
+        matches, counts = self._store.matching(query_words, filters, 0 if is_narrow else pool)
         candidates = self._known.located(self._store.lasting.find(filters) if is_narrow else matches)
         ephemeral_words = [set(indexed_words(each.location_name, each.memory)) for each in ephemeral]
         total = WordCounts(

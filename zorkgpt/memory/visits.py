@@ -1,5 +1,6 @@
 """The player's visits: first visits of the episode, and the number of visits."""
 
+from collections.abc import Collection
 from typing import Any
 
 from zorkgpt.memory.models import PlaceKey, episode_key
@@ -58,6 +59,11 @@ class Visits:
     def uncounted(self, location_id: PlaceKey) -> tuple[int | str, ...]:
         """Return the episode of each visit that is not counted in the file yet."""
         return tuple(self._uncounted.get(location_id, ()))
+
+    @property
+    def uncounted_places(self) -> Collection[PlaceKey]:
+        """The places with visits that are not counted in the file yet."""
+        return self._uncounted.keys()
 
     def totals(self, lasting: LastingMemories, location_id: PlaceKey, *present: int | str) -> tuple[int, int]:
         """Return the number of visits to a location, counted or not, and of episodes with a visit.

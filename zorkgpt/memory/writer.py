@@ -130,7 +130,8 @@ class MemoryWriter:
         verdicts = self._verdicts(new, is_informed=is_informed)
         kept: list[tuple[Decision, str]] = []
         lasting = any(each.memory.persistence.outlives_episode for each in new)
-        with self.changing(lasting=lasting) as draft:
+        places = {each.location_id for each in new}
+        with self.changing(lasting=lasting, places=places) as draft:
             for each, verdicts_of_each in zip(new, verdicts, strict=True):
                 put = self._put(draft, each, verdicts_of_each, is_informed=is_informed)
                 if put is None:
@@ -308,12 +309,15 @@ class MemoryWriter:
         return same is not None and self._obey(location_id, memory, same)
 
     @contextmanager
-    def changing(self, *, lasting: bool, counts_only: bool = False) -> Iterator[Draft]:
+    def changing(
+        self, *, lasting: bool, counts_only: bool = False, places: Collection[SubjectKey] | None = None
+    ) -> Iterator[Draft]:
         """Change the memories. Pending counts are written along with any change of a lasting memory.
 
         Args:
             lasting: Whether a lasting memory may be changed. If not, the store need not be writable.
             counts_only: Write only the pending counts.
+            places: The places that are changed, apart from pending counts. Defaults to all places.
 
         Raises:
             MemoryStoreError: If the store can't be read or written. This is logged and counted.
@@ -321,7 +325,9 @@ class MemoryWriter:
         with self._failures_noted(), self.store.guard:
             stamp = self._state.stamp()
             if lasting:
-                with self.store.transaction(turn_stamp=stamp) as draft:
+                if self.visits.uncounted_places or self.credit.is_pending:
+                    places = None
+                with self.store.transaction(turn_stamp=stamp, places=places) as draft:
                     draft.start = draft.book = replace(draft.book, ephemeral=self.known.ephemeral)
                     draft.names = self.known.names
                     # First, because a change in an episode that the place doesn't list yet would count as a visit.
@@ -338,9 +344,10 @@ class MemoryWriter:
                     self.credit.written(draft)
                     self.visits.written(draft)
             else:
-                draft = Draft(self.known.book, self.known.names, turn_stamp=stamp)
+                at = utc_now()
+                draft = Draft(self.known.book, self.known.names, turn_stamp=stamp, at=at)
                 yield draft
-                self._journal(draft.changes, stamp)
+                self._journal(draft.changes, stamp, at)
             self.known.ephemeral = dict(draft.book.ephemeral)
         for change in draft.changes:
             if change.kind != "credited":
@@ -362,12 +369,12 @@ class MemoryWriter:
                 self._log.error("memories could not be written", extra=fields)
             raise
 
-    def _journal(self, changes: Sequence[Change], stamp: TurnStamp | None) -> None:
+    def _journal(self, changes: Sequence[Change], stamp: TurnStamp | None, at: str) -> None:
         """Record changes of ephemeral memories, if possible."""
         try:
             if self._episode_start is None:
                 self._episode_start = self.store.journal.size()
-            self.store.journal.append(changes, turn_stamp=stamp)
+            self.store.journal.append(changes, turn_stamp=stamp, at=at)
         except MemoryStoreError as error:
             if not self._is_note_lost:
                 self._log.warning("changes of ephemeral memories are not journaled", extra={"error": str(error)})

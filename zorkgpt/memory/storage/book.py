@@ -12,8 +12,9 @@ from zorkgpt.memory.storage.changes import Change, ChangeKind, Step, VisitCount,
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import as_read
 from zorkgpt.memory.storage.escaping import single_spaced
-from zorkgpt.memory.storage.history import Trial, TurnStamp
+from zorkgpt.memory.storage.history import COUNTED, PERSON_SOURCES, Trial, TurnStamp
 from zorkgpt.memory.storage.lasting import Filters, LastingMemories, episodes_of, heading_of
+from zorkgpt.memory.storage.traces import Traces
 from zorkgpt.memory.storage.versions import observed, superseded
 
 
@@ -98,13 +99,18 @@ class Draft:
         names: Mapping[SubjectKey, str] | None = None,
         *,
         turn_stamp: TurnStamp | None = None,
+        at: str | None = None,
+        source: str = "agent",
     ) -> None:
         """
         Args:
             turn_stamp: The turn of the changes. None if unknown.
+            at: The time of the changes, in the format of `Memory.created_at`. None if unknown.
+            source: The author of the changes. See `HistoryRecord.source`.
         """
         self.start = self.book = book
         self.names = names or {}
+        self._at, self._source = at, source
         self._episode = None if turn_stamp is None else turn_stamp.episode
         self.steps: list[Step] = []
         self.trials: tuple[Trial, ...] = ()
@@ -129,14 +135,39 @@ class Draft:
     def apply(self, *steps: Step) -> None:
         """Apply steps to the book."""
         assert not self.is_discarded
-        self.book = self.book.apply(steps)
-        self.steps += steps
+        dated = [self._dated(step) if isinstance(step, Change) else step for step in steps]
+        self.book = self.book.apply(dated)
+        self.steps += dated
+
+    def _dated(self, change: Change) -> Change:
+        """Return the change whose new memory has its times, its source, and whether a person edited it."""
+        old, new = change.before, change.after
+        if new is None or self._at is None:
+            return change
+        by_person = new.edited_by_person if old is None else old.edited_by_person
+        if self._source in PERSON_SOURCES and change.kind in ("added", "edited", "unpinned"):
+            by_person = change.kind != "unpinned"
+        is_count = old is not None and change.kind in COUNTED
+        new = replace(
+            new,
+            created_at=self._at if old is None else old.created_at,
+            updated_at=old.updated_at if old is not None and is_count else self._at,
+            source=old.source if old is not None and is_count else self._source,
+            edited_by_person=by_person,
+        )
+        return replace(change, after=new)
 
     def rewrite(self, document: Document, changes: Iterable[Change] = ()) -> None:
         """Replace the whole document. `changes` are recorded in the journal."""
         self.book = replace(self.book, lasting=self.lasting.rewritten(document))
         self.steps += changes
         self._is_rewritten = True
+
+    def erase(self, traces: Traces) -> None:
+        """Erase traces from the lasting memories."""
+        lasting = self.lasting.erased(traces)
+        self._is_rewritten = self._is_rewritten or lasting is not self.lasting
+        self.book = replace(self.book, lasting=lasting)
 
     def discard(self) -> None:
         """Undo everything. Nothing can be changed afterwards."""
@@ -191,8 +222,13 @@ class Draft:
             stored_name = headings[place].name if place in headings else ""
             name = stored_name or self.names.get(place) or name
             changes.append(Change("added", place, name, None, memory, reason, other))
+        return self._applied(*changes)
+
+    def _applied(self, *changes: Change) -> list[Memory]:
+        """Apply changes, and return the new memories as stored."""
         self.apply(*changes)
-        return stored
+        applied = self.steps[-len(changes) :] if changes else ()
+        return [step.after for step in applied if step.after is not None]
 
     def _name(self, place: SubjectKey) -> str:
         return heading_of(self.lasting, place).name or self.names.get(place, "")
@@ -232,8 +268,7 @@ class Draft:
         """Replace a memory at its position under its id, and return the new one as stored."""
         kept_id = memory_id(place, old)
         new = as_read(replace(new, id="" if kept_id == id_of_title(place, new.title) else kept_id))
-        self.apply(Change(kind, place, self._name(place), old, new, reason, other))
-        return new
+        return self._applied(Change(kind, place, self._name(place), old, new, reason, other))[0]
 
     def see_again(
         self,

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, islice
+from typing import TYPE_CHECKING
 
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import has_prefix, place_order
@@ -18,10 +19,15 @@ from zorkgpt.memory.storage.section import (
     after_step,
     new_section,
     parse_section,
+    section_with,
     with_key,
+    with_parts,
 )
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.text import key_of
+
+if TYPE_CHECKING:
+    from zorkgpt.memory.storage.traces import Traces
 
 TITLE = b"# Location Memories"
 
@@ -112,6 +118,9 @@ class Document:
             memories.setdefault(key_of(memory.text), []).append((place, memory))
         return memories
 
+    def read_ahead(self, places: Iterable[SubjectKey]) -> None:
+        """Do nothing: all memories are here."""
+
     @property
     def document(self) -> "Document":
         return self
@@ -153,12 +162,26 @@ class Document:
         """Return the other document."""
         return document.dated
 
+    def erased(self, traces: "Traces") -> "Document":
+        """Return the document without traces."""
+        from zorkgpt.memory.storage.traces import document_without
+
+        return document_without(self, traces)
+
     def moved(self, old: SubjectKey, new: SubjectKey) -> "Document":
         """Return the document with the sections of a place under another key. Their memories keep their ids."""
         document = self.dated
         for index in self.section_indexes.get(old, ()):
             document = document.replaced(index, with_key(document.sections[index], new, self.eol))
         return document
+
+
+def document_of(places: Iterable[tuple[SubjectKey, Heading, Iterable[Memory]]]) -> Document:
+    """Return a document with a section for each of these places, in this order, with its memories."""
+    sections = [parse_section(TITLE + b"\n")]
+    sections += [section_with(place, *heading, memories, "\n") for place, heading, memories in places]
+    *before, last = sections
+    return Document((*(with_parts(each, (*each.parts, "\n"), "\n") for each in before), last)) if before else Document()
 
 
 def parse(data: bytes, known: Mapping[bytes, LocationSection] | None = None) -> Document:

@@ -24,10 +24,10 @@ from zorkgpt.memory.storage.lasting import EVERY, by_place, heading_of
 
 PERSON_SOURCES = ("hand", "person")
 """The sources of changes by a person, in the file or by a command."""
-_LATER_FIELDS: dict[str, Any] = {"tried": 0, "worked": 0, "died": 0, "pinned": False, "vetoed": False}
-_LATER_FIELDS |= {"action": "", "outcome": "", "claims": [], "when": [], "first_episode": None, "kind": None}
-_LATER_FIELDS |= {"superseded_in_episode": None, "id": "", "metadata": {}, "expires_at": None}
-_LATER_FIELDS |= {"valid_from": None}
+_OMITTED: dict[str, Any] = {"tried": 0, "worked": 0, "died": 0, "pinned": False, "vetoed": False}
+_OMITTED |= {"action": "", "outcome": "", "claims": [], "when": [], "first_episode": None, "kind": None}
+_OMITTED |= {"superseded_in_episode": None, "id": "", "metadata": {}, "expires_at": None}
+_OMITTED |= {"valid_from": None, "superseded_by": None, "superseded_at_turn": None, "invalidation_reason": None}
 """Fields that a record omits if they have these values."""
 COUNTED: tuple[ChangeKind, ...] = ("seen again", "credited")
 """Changes of a count. They are frequent, and their responses taught nothing."""
@@ -158,12 +158,12 @@ def row_of(record: HistoryRecord) -> dict[str, Any]:
         "source": record.source,
         "location_id": place_to_json(change.location_id),
         "location_name": change.location_name,
-        "before": _fields(change.before),
-        "after": _fields(change.after),
-        "reason": change.reason,
     }
-    if change.other is not None:
-        row["other"] = _fields(change.other)
+    for name in ("before", "after", "other"):
+        if (memory := getattr(change, name)) is not None:
+            row[name] = _fields(memory)
+    if change.reason is not None:
+        row["reason"] = change.reason
     if turn_stamp is not None:
         row |= {"episode": turn_stamp.episode, "turn": turn_stamp.turn}
         if change.kind not in COUNTED and (turn_stamp.action or turn_stamp.response):
@@ -173,20 +173,14 @@ def row_of(record: HistoryRecord) -> dict[str, Any]:
     return row
 
 
-def _fields(memory: Memory | None) -> dict[str, Any] | None:
-    if memory is None:
-        return None
-    return {
-        name: value
-        for name, value in fields_of(memory).items()
-        if name not in _LATER_FIELDS or value != _LATER_FIELDS[name]
-    }
+def _fields(memory: Memory) -> dict[str, Any]:
+    return {name: value for name, value in fields_of(memory).items() if name not in _OMITTED or value != _OMITTED[name]}
 
 
 def record_of(row: Any) -> HistoryRecord | None:
     """Build a record from the values of `row_of`. None if they are invalid."""
     try:
-        before, after = (None if row[key] is None else memory_of(row[key]) for key in ("before", "after"))
+        before, after = (memory_of(row[key]) if row.get(key) else None for key in ("before", "after"))
         if before is None and after is None:
             return None
         other = memory_of(row["other"]) if row.get("other") else None

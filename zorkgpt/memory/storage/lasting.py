@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from zorkgpt.memory.checks import checked_metadata
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey, episode_key, same_episode
+from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey, same_episode
 from zorkgpt.memory.places import has_prefix, is_place
 from zorkgpt.memory.storage.changes import Step
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.section import episodes_of_memories
 from zorkgpt.memory.storage.versions import is_current, titled
-from zorkgpt.memory.storage.words import CURRENT, mark, metadata_marks
+from zorkgpt.memory.storage.words import metadata_marks
 from zorkgpt.text import key_of, quoted
 
 if TYPE_CHECKING:
     from zorkgpt.memory.storage.document import Document
+    from zorkgpt.memory.storage.traces import Traces
 
 Prefix = str | tuple[int | str, ...]
 """The beginning of a place: of a string, or the first elements of a path."""
@@ -48,6 +49,8 @@ class Filters:
     """Whether to include superseded memories and those that a person hid."""
     prefix: Prefix | None = None
     """The beginning of the places."""
+    changed_after: str | None = None
+    """The time after which it was stored or changed, in the format of `Memory.updated_at`. Counts are no change."""
 
     def __post_init__(self) -> None:
         """
@@ -64,20 +67,6 @@ class Filters:
             raise TypeError(f"The category is {quoted(self.category)}; it must be a string.")
         if self.metadata:
             checked_metadata(self.metadata)
-
-    def marks(self) -> list[str]:
-        """Return the marks of the wanted memories. Those that are usually rare come first."""
-        named = {
-            "episode": None if self.episode is None else episode_key(self.episode),
-            "kind": self.kind,
-            "category": self.category,
-            "status": self.status,
-            "persistence": self.persistence,
-        }
-        marks = metadata_marks(self.metadata) + [
-            mark(name, value) for name, value in named.items() if value is not None
-        ]
-        return [CURRENT, *marks] if self.is_of_current else marks
 
     @property
     def is_of_current(self) -> bool:
@@ -101,6 +90,8 @@ class Filters:
         if self.metadata and not set(metadata_marks(self.metadata)).issubset(metadata_marks(memory.metadata)):
             return False
         if self.expires_by is not None and (memory.expires_at is None or memory.expires_at > self.expires_by):
+            return False
+        if self.changed_after is not None and (memory.updated_at is None or memory.updated_at <= self.changed_after):
             return False
         if self.texts is not None and key_of(memory.text) not in self.texts:
             return False
@@ -178,6 +169,10 @@ class LastingMemories(Protocol):
         """All memories as a Markdown file. A database reads all of its rows."""
         ...
 
+    def read_ahead(self, places: Iterable[SubjectKey]) -> None:
+        """Prepare for reading the memories of these places. A database reads them in one query."""
+        ...
+
     def applied(self, step: Step) -> "LastingMemories":
         """Return the memories after a step. A database is changed in place, within a transaction.
 
@@ -188,6 +183,10 @@ class LastingMemories(Protocol):
 
     def rewritten(self, document: "Document") -> "LastingMemories":
         """Return the memories of another file, as `applied` does."""
+        ...
+
+    def erased(self, traces: "Traces") -> "LastingMemories":
+        """Return the memories without traces, as `applied` does."""
         ...
 
     def moved(self, old: SubjectKey, new: SubjectKey) -> "LastingMemories":

@@ -5,7 +5,7 @@ kill, the digest of the file shows whether the last change in the journal was ma
 person edited the file.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
@@ -17,6 +17,7 @@ from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import LOCK_TIMEOUT_S, AtomicFile, Disk, Recovery, Stamp, reread_or_recover
 from zorkgpt.guards import new_guard
 from zorkgpt.log import get_logger
+from zorkgpt.memory.checks import utc_now
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.scope import EVERYWHERE
 from zorkgpt.memory.storage.book import Draft, MemoryBook
@@ -24,7 +25,7 @@ from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.damage import is_damaged, is_foreign, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.history import PERSON_SOURCES, TurnStamp, changes_between, differences
-from zorkgpt.memory.storage.lasting import EVERY, LastingMemories, by_place, heading_of
+from zorkgpt.memory.storage.lasting import EVERY, Filters, LastingMemories, by_place, heading_of
 from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.restorer import CheckpointRestorer
 from zorkgpt.memory.storage.section import Problem
@@ -40,6 +41,7 @@ from zorkgpt.memory.storage.tables import (
     delete_vectors,
     discard,
 )
+from zorkgpt.memory.storage.traces import Traces
 from zorkgpt.memory.storage.words import DocumentWords, WordCounts, matches
 from zorkgpt.text import number_of
 
@@ -67,6 +69,7 @@ _SCHEMA = (
     + UNDO_SCHEMA
     + VECTORS_SCHEMA
     + """
+CREATE INDEX IF NOT EXISTS zorkgpt_journal_at ON zorkgpt_journal (at);
 CREATE TABLE IF NOT EXISTS zorkgpt_file (
     only_row integer PRIMARY KEY CHECK (only_row = 1),
     digest text NOT NULL,
@@ -111,6 +114,7 @@ class MarkdownStore:
     """A memory file and its document."""
 
     scope = EVERYWHERE
+    has_file = True
 
     def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
         self.file = AtomicFile(path, lock_timeout_s=lock_timeout_s, error=MemoryStoreError, disk=disk)
@@ -154,13 +158,19 @@ class MarkdownStore:
                         self._reread_or_recover()
 
     def matching(
-        self, asked: Iterable[str], marks: Sequence[str], limit: int
+        self, asked: Iterable[str], wanted: Filters, limit: int
     ) -> tuple[list[tuple[SubjectKey, Memory]], WordCounts]:
         with self.guard:
-            return matches(self._words.of(self._document), asked, marks, limit)
+            return matches(self._words.of(self._document), asked, wanted.passes, limit)
 
     @contextmanager
-    def transaction(self, *, source: str = "agent", turn_stamp: TurnStamp | None = None) -> Iterator[Draft]:
+    def transaction(
+        self,
+        *,
+        source: str = "agent",
+        turn_stamp: TurnStamp | None = None,
+        places: Collection[SubjectKey] | None = None,
+    ) -> Iterator[Draft]:
         """Lock and read the file, and begin to change its memories. The changes are on disk when the block ends.
 
         Raises:
@@ -168,27 +178,31 @@ class MarkdownStore:
         """
         with self.guard, self.file.locked():
             self._catch_up()
-            draft = Draft(MemoryBook(self._document), turn_stamp=turn_stamp)
+            at = utc_now()
+            draft = Draft(MemoryBook(self._document), turn_stamp=turn_stamp, at=at, source=source)
             yield draft
             for _ in range(_ATTEMPTS):
                 if not draft.is_changed:
                     return
                 if draft.start.lasting is not self._document:
                     draft.rebase(self._document)
-                if self._commit(draft, source, turn_stamp):
+                if self._commit(draft, source, turn_stamp, at):
                     return
                 self._catch_up()
         raise MemoryStoreError(f"{self.path} keeps being changed by a program that ignores its lock.")
 
-    def erase(self, clean: Callable[[str], str]) -> None:
-        """Clean the JSON texts beside the file, and delete the vectors and the data for returning to a checkpoint."""
+    def erase(self, traces: Traces) -> None:
+        """Clean the tables beside the file, and delete the vectors and the data for returning to a checkpoint."""
         with self.guard, self.file.locked(), self.database.change():
-            self.journal.clean(clean)
-            self.trials.clean(clean)
+            self.journal.erase(traces)
+            self.trials.erase(traces)
             self.answers.clear()
             delete_vectors(self.database)
             self.restorer.forget_all()
         self.database.shrink()
+
+    def changed_after(self, moment: str) -> Filters:
+        return Filters(among=self.journal.changed_after(moment))
 
     def claim_episode(self, least: int) -> int:
         """Return `least`: the folder of the file shows which numbers are used."""
@@ -338,14 +352,14 @@ class MarkdownStore:
 
     # Writing
 
-    def _commit(self, draft: Draft, source: str, turn_stamp: TurnStamp | None) -> bool:
+    def _commit(self, draft: Draft, source: str, turn_stamp: TurnStamp | None, at: str) -> bool:
         """Journal the changes and replace the file. False if another program changed the file, and nothing was done."""
         # An editor, which ignores our lock, may have saved the file meanwhile.
         if self._seen is None or self._seen[0] != self.file.stamp():
             return False
         document, (stamp, version) = draft.lasting.document, self._seen
         if document is self._document:
-            self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp)
+            self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp, at=at)
             return True
         data = render(document)
         digest = digest_of(data)
@@ -356,7 +370,7 @@ class MarkdownStore:
             before = render(self._document) if self._digest and self.restorer.is_keeping else None
             self.restorer.keep({_WHOLE_FILE: before})
             self._note_file(digest)
-            self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp)
+            self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp, at=at)
             self.trials.append(draft.trials)
         written = self.file.write(data, over=stamp)
         if written is None:

@@ -1,7 +1,7 @@
 """The interface of a store of lasting memories."""
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -11,8 +11,9 @@ from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.scope import PlaceScope
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.history import TurnStamp
-from zorkgpt.memory.storage.lasting import LastingMemories
+from zorkgpt.memory.storage.lasting import Filters, LastingMemories
 from zorkgpt.memory.storage.tables import AnswerTable, Journal, Trials
+from zorkgpt.memory.storage.traces import Traces
 from zorkgpt.memory.storage.words import WordCounts
 from zorkgpt.restore_point import Restorer
 
@@ -37,6 +38,8 @@ class Store(Protocol):
     """The last recovery of a damaged file. None if there was none."""
     notices: list[str]
     """What the user should know about the file: that it was restored, that memories are gone, or are not understood."""
+    has_file: bool
+    """Whether the memories are in a Markdown file."""
     journal: Journal
     trials: Trials
     answers: AnswerTable
@@ -58,20 +61,24 @@ class Store(Protocol):
         ...
 
     def matching(
-        self, asked: Iterable[str], marks: Sequence[str], limit: int
+        self, asked: Iterable[str], wanted: Filters, limit: int
     ) -> tuple[list[tuple[SubjectKey, Memory]], WordCounts]:
-        """Return lasting memories with any of the words and all of the marks, roughly the best first.
+        """Return lasting memories with any of the words that pass filters, roughly the best first.
 
         Also returns the frequencies of the words in all lasting memories.
 
         Args:
             asked: Words in the form that `words` returns.
-            marks: Marks in the form that `Filters.marks` returns.
+            wanted: Filters of properties: not `among`, `named`, `texts` and `expires_by`.
         """
         ...
 
     def transaction(
-        self, *, source: str = "agent", turn_stamp: TurnStamp | None = None
+        self,
+        *,
+        source: str = "agent",
+        turn_stamp: TurnStamp | None = None,
+        places: Collection[SubjectKey] | None = None,
     ) -> AbstractContextManager[Draft]:
         """Lock the store, read the current memories, and begin to change them.
 
@@ -81,6 +88,7 @@ class Store(Protocol):
         Args:
             source: The author of the change. See `HistoryRecord.source`.
             turn_stamp: The turn of the change. None if unknown.
+            places: The places that are changed. Others can then change other places at the same time. Defaults to all.
         """
         ...
 
@@ -88,8 +96,12 @@ class Store(Protocol):
         """Return the table of vectors."""
         ...
 
-    def erase(self, clean: Callable[[str], str]) -> None:
-        """Replace every JSON text beside the memories by the result of `clean`; "" deletes it. No trace remains."""
+    def erase(self, traces: Traces) -> None:
+        """Erase traces from the tables beside the memories."""
+        ...
+
+    def changed_after(self, moment: str) -> Filters:
+        """Return the filters of memories that were stored or changed after a time. Counts are no change."""
         ...
 
     def claim_episode(self, least: int) -> int:

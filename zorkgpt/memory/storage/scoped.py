@@ -1,14 +1,13 @@
 """A store that is limited to the places of a scope."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
-from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.models import Memory, SubjectKey
-from zorkgpt.memory.places import has_prefix, place_from_json, place_in_words
+from zorkgpt.memory.places import has_prefix, place_in_words
 from zorkgpt.memory.scope import PlaceScope
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.changes import Step
@@ -17,6 +16,7 @@ from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import EVERY, Filters, Heading, LastingMemories, Prefix
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.section import LocationSection
+from zorkgpt.memory.storage.traces import Traces
 from zorkgpt.memory.storage.words import WordCounts, matches, words_in
 from zorkgpt.restore_point import Restorer
 
@@ -57,6 +57,9 @@ class ScopedMemories:
     def text_keys(self, since: object = None) -> tuple[set[bytes], object]:
         return self.whole.text_keys(since)
 
+    def read_ahead(self, places: Iterable[SubjectKey]) -> None:
+        self.whole.read_ahead(filter(self._scope.contains, places))
+
     @property
     def document(self) -> Document:
         whole = self.whole.document
@@ -83,6 +86,9 @@ class ScopedMemories:
         sections += [section for additional in new.values() for section in additional]
         return ScopedMemories(self.whole.rewritten(replace(whole, sections=tuple(sections))), self._scope)
 
+    def erased(self, traces: Traces) -> "ScopedMemories":
+        return ScopedMemories(self.whole.erased(traces), self._scope)
+
     def moved(self, old: SubjectKey, new: SubjectKey) -> "ScopedMemories":
         check_inside(self._scope, old)
         check_inside(self._scope, new)
@@ -98,6 +104,7 @@ class ScopedStore:
         self.path, self.name, self.recovered = whole.path, whole.name, whole.recovered
         self.notices = whole.notices
         self.guard = whole.guard
+        self.has_file = whole.has_file
         self.journal = whole.journal.within(scope)
         self.trials = whole.trials.within(scope)
         self.answers = whole.answers.within(scope)
@@ -110,9 +117,9 @@ class ScopedStore:
         self._whole.refresh()
 
     def matching(
-        self, asked: Iterable[str], marks: Sequence[str], limit: int
+        self, asked: Iterable[str], wanted: Filters, limit: int
     ) -> tuple[list[tuple[SubjectKey, Memory]], WordCounts]:
-        """Return memories of the scope with any of the words and all of the marks, and the frequencies in the scope.
+        """Return memories of the scope with any of the words that pass filters, and the frequencies in the scope.
 
         Reads every memory of the scope, because an index counts the words of the whole store.
         """
@@ -120,16 +127,22 @@ class ScopedStore:
             lasting = self.lasting
             names = {place: heading.name for place, heading in lasting.headings(lasting.places()).items()}
             with_words = ((place, memory, words_in(names[place], memory)) for place, memory in lasting.find(EVERY))
-            return matches(with_words, asked, marks, limit)
+            return matches(with_words, asked, wanted.passes, limit)
 
     @contextmanager
-    def transaction(self, *, source: str = "agent", turn_stamp: TurnStamp | None = None) -> Iterator[Draft]:
+    def transaction(
+        self,
+        *,
+        source: str = "agent",
+        turn_stamp: TurnStamp | None = None,
+        places: Collection[SubjectKey] | None = None,
+    ) -> Iterator[Draft]:
         """Begin to change the memories of the scope. See `Store.transaction`.
 
         Raises:
             MemoryStoreError: If a change is outside the scope, or the whole store raises it.
         """
-        with self._whole.transaction(source=source, turn_stamp=turn_stamp) as draft:
+        with self._whole.transaction(source=source, turn_stamp=turn_stamp, places=places) as draft:
             draft.start = draft.book = self._inside(draft.book)
             yield draft
             for each in (*draft.steps, *draft.trials):
@@ -144,9 +157,11 @@ class ScopedStore:
     def restorer(self) -> Restorer:
         self._refuse("return to a checkpoint")
 
-    def erase(self, clean: Callable[[str], str]) -> None:
-        """Clean the JSON texts about places of the scope. See `Store.erase`."""
-        self._whole.erase(lambda text: clean(text) if self._is_inside(text) else text)
+    def erase(self, traces: Traces) -> None:
+        self._whole.erase(traces)
+
+    def changed_after(self, moment: str) -> Filters:
+        return self._whole.changed_after(moment)
 
     def claim_episode(self, least: int) -> int:
         self._refuse("number an episode")
@@ -159,12 +174,6 @@ class ScopedStore:
 
     def _inside(self, book: MemoryBook) -> MemoryBook:
         return replace(book, lasting=ScopedMemories(book.lasting, self.scope))
-
-    def _is_inside(self, record: str) -> bool:
-        try:
-            return self.scope.contains(place_from_json(parse_json(record, RECORD)["location_id"]))
-        except (ValueError, TypeError, KeyError):
-            return False
 
     def _refuse(self, what: str) -> NoReturn:
         raise MemoryStoreError(f"A memory in the scope {self.scope.path} can't {what}. Open it without a scope.")

@@ -193,7 +193,7 @@ def _visits(text: str, at: int) -> tuple[int, int, tuple[int | str, ...]]:
         head = reprint.HEAD.search(text, at)
         for match in _VISITS.finditer(text, at, head.start() if head else len(text)):
             visits, episodes = max(visits, int(match["visits"])), (*episodes, *_names(match["episodes"]))
-    return at, visits, _unique_episodes(episodes)
+    return at, visits, unique_episodes(episodes)
 
 
 def _names(episodes: str | None) -> tuple[int | str, ...]:
@@ -206,6 +206,23 @@ def new_section(location_id: SubjectKey, name: str, eol: str) -> LocationSection
     body = f"{eol}### Memories{eol}{eol}---{eol}"
     visited = _visited(0, (), eol) if is_place(location_id) else ""
     return LocationSection(location_id, single_spaced(name), 0, (), _heading(location_id, name, eol), visited, (body,))
+
+
+def section_with(
+    location_id: SubjectKey,
+    name: str,
+    visits: int,
+    episodes: tuple[int | str, ...],
+    memories: Iterable[Memory],
+    eol: str,
+) -> LocationSection:
+    """Return a section with memories and visits."""
+    section = new_section(location_id, name, eol)
+    if is_place(location_id):
+        section = _with_visits(section, visits, episodes, eol)
+    for memory in memories:
+        section = _with_memory(section, memory, eol)
+    return section
 
 
 def after_step(section: LocationSection, step: Step, eol: str) -> LocationSection:
@@ -238,7 +255,7 @@ def _with_visits_counted(section: LocationSection, episodes: Sequence[int | str]
     """Return the section with more visits in these episodes, or the same section if its subject is not a place."""
     if not is_place(section.location_id):
         return section
-    all_episodes = _unique_episodes((*section.episodes, *episodes))
+    all_episodes = unique_episodes((*section.episodes, *episodes))
     return _with_visits(section, section.visits + len(episodes), all_episodes, eol)
 
 
@@ -250,7 +267,7 @@ def _with_episode(section: LocationSection, episode: int | str, eol: str) -> Loc
     return _with_visits(section, max(section.visits, len(episodes)), episodes, eol)
 
 
-def _unique_episodes(episodes: Iterable[int | str]) -> tuple[int | str, ...]:
+def unique_episodes(episodes: Iterable[int | str]) -> tuple[int | str, ...]:
     """Return each episode once, in the form of its first occurrence."""
     first_forms: dict[int | str, int | str] = {}
     for episode in episodes:
@@ -261,7 +278,7 @@ def _unique_episodes(episodes: Iterable[int | str]) -> tuple[int | str, ...]:
 def episodes_of_memories(memories: Iterable[Memory]) -> tuple[int | str, ...]:
     """Return the episodes in which memories were first and last seen: sorted numbers, then names."""
     seen = (episode for memory in memories for episode in (memory.first_seen_in, memory.episode))
-    episodes = _unique_episodes(seen)
+    episodes = unique_episodes(seen)
     numbers = [episode for episode in episodes if isinstance(episode_key(episode), int)]
     names = [episode for episode in episodes if not isinstance(episode_key(episode), int)]
     return (*sorted(numbers, key=int), *names)

@@ -1,13 +1,13 @@
 """The store in a database: one row for each memory, changed in transactions, shared by all processes.
 
-The table `zorkgpt_state` has one row, which contains the revision. Every transaction locks this row first, so that
-changes are serialized.
+SQLite has one writer at a time. On PostgreSQL, transactions with different places run at the same time.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,23 +18,27 @@ from zorkgpt.extras import MissingExtra
 from zorkgpt.files import LOCK_TIMEOUT_S, Recovery, write_file
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory, SubjectKey
+from zorkgpt.memory.places import column_of
 from zorkgpt.memory.scope import EVERYWHERE
 from zorkgpt.memory.storage.book import Draft, MemoryBook
-from zorkgpt.memory.storage.history import PERSON_SOURCES, TurnStamp
-from zorkgpt.memory.storage.person_edits import PersonEdits
+from zorkgpt.memory.storage.columns import SCHEMA as MEMORIES_SCHEMA
+from zorkgpt.memory.storage.history import TurnStamp
+from zorkgpt.memory.storage.lasting import Filters
 from zorkgpt.memory.storage.postgres import PostgresDatabase
 from zorkgpt.memory.storage.restorer import CheckpointRestorer
 from zorkgpt.memory.storage.rows import MemoryRows
 from zorkgpt.memory.storage.sqlite import IN_MEMORY, SqliteDatabase
 from zorkgpt.memory.storage.tables import (
-    MIGRATIONS,
-    STORE_SCHEMA,
+    SCHEMA,
+    STATE_SCHEMA,
+    UNDO_SCHEMA,
     VECTORS_SCHEMA,
     AnswerTable,
     Journal,
     Trials,
     delete_vectors,
 )
+from zorkgpt.memory.storage.traces import Traces
 from zorkgpt.memory.storage.vector_table import PostgresVectors, delete_all_but
 from zorkgpt.memory.storage.words import WORDS_SCHEMA, FullText, PostgresWords, WordCounts, WordIndex
 
@@ -44,7 +48,7 @@ if TYPE_CHECKING:
 
 log = get_logger(__name__)
 
-_KIND = 0x5A6D
+_KIND = 0x5A72
 _VECTORS_KIND = 0x5A6E
 
 
@@ -66,6 +70,7 @@ class SqlStore:
     """
 
     scope = EVERYWHERE
+    has_file = False
 
     def __init__(
         self,
@@ -87,7 +92,8 @@ class SqlStore:
         self.recovered: Recovery | None = None
         self.notices: list[str] = []
         self._words = words
-        self.lasting = MemoryRows(database, PersonEdits(self.journal), words)
+        self.lasting = MemoryRows(database)
+        self._now = now
         self.restorer = CheckpointRestorer(self)
         self.refresh()
 
@@ -104,8 +110,14 @@ class SqlStore:
             self.lasting.follow()
 
     @contextmanager
-    def transaction(self, *, source: str = "agent", turn_stamp: TurnStamp | None = None) -> Iterator[Draft]:
-        """Lock the database, and begin to change its memories. The changes are committed when the block ends.
+    def transaction(
+        self,
+        *,
+        source: str = "agent",
+        turn_stamp: TurnStamp | None = None,
+        places: Collection[SubjectKey] | None = None,
+    ) -> Iterator[Draft]:
+        """Lock the places, and begin to change the memories. The changes are committed when the block ends.
 
         Raises:
             MemoryStoreError: If the database can't be locked, read or written. It is unchanged.
@@ -115,50 +127,54 @@ class SqlStore:
             # Reconnect before locking the database, so that others don't have to wait.
             self.refresh()
             try:
-                with self.database.change():
+                with self._changing(places):
                     rows.follow()
-                    with rows.changing(keeps_before=self.restorer.is_keeping):
-                        draft = Draft(MemoryBook(rows), turn_stamp=turn_stamp)
+                    at = self._now().isoformat(timespec="microseconds")
+                    with rows.changing(at=at, keeps_before=self.restorer.is_keeping):
+                        if places is not None:
+                            rows.read_ahead(places)
+                        draft = Draft(MemoryBook(rows), turn_stamp=turn_stamp, at=at, source=source)
                         yield draft
                         if draft.is_discarded:
                             raise _Discarded
-                        if rows.is_changed:
-                            self.restorer.keep(rows.before or {})
-                    self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp)
+                    if draft.is_changed:
+                        self.restorer.keep(rows.before or {})
+                    self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp, at=at)
                     self.trials.append(draft.trials)
             except _Discarded:
                 rows.forget()
             except BaseException:
                 rows.forget()
                 raise
-            else:
-                if source in PERSON_SOURCES:
-                    # Read the memories again, to mark those that the person edited.
-                    rows.forget()
 
     def matching(
-        self, asked: Iterable[str], marks: Sequence[str], limit: int
+        self, asked: Iterable[str], wanted: Filters, limit: int
     ) -> tuple[list[tuple[SubjectKey, Memory]], WordCounts]:
         with self.guard:
-            numbers, holding = self._words.find(list(asked), marks, limit)
-            [(memories, words)] = self.database.rows("SELECT memories, words FROM zorkgpt_state")
-            average_length = words / memories if memories else 1.0
-            return self.lasting.numbered(numbers), WordCounts(memories, average_length, holding)
+            numbers, counts = self._words.find(list(asked), partial(self.lasting.passing, wanted), limit)
+            return self.lasting.numbered(numbers), counts
 
     def put_back(self, parts: Mapping[int, bytes | None]) -> None:
-        """Restore sections by their numbers. None deletes a section that did not exist."""
+        """Restore rows by their keys. None deletes a row that did not exist."""
         self.lasting.put_back(parts)
 
-    def erase(self, clean: Callable[[str], str]) -> None:
-        """Clean the JSON texts, and delete the data for returning to a checkpoint."""
+    def erase(self, traces: Traces) -> None:
+        """Erase traces from the tables beside the memories, and the data for returning to a checkpoint."""
         with self.database.change():
             self.restorer.forget_all()
-            self.journal.clean(clean)
-            self.trials.clean(clean)
+            self.journal.erase(traces)
+            self.trials.erase(traces)
             self.answers.clear()
-            self._words.rebuild()
+            self._words.erase_deleted()
+
+    def changed_after(self, moment: str) -> Filters:
+        return Filters(changed_after=moment)
 
     def vectors(self) -> "VectorTable":
+        raise NotImplementedError
+
+    def _changing(self, places: Collection[SubjectKey] | None) -> AbstractContextManager[None]:
+        """Begin a transaction that changes these places, or all places if None."""
         raise NotImplementedError
 
     def claim_episode(self, least: int) -> int:
@@ -223,9 +239,12 @@ class PostgresStore(SqlStore):
                     log.warning("vectors are kept on each machine", extra={"error": str(error)})
             return self._vectors
 
-    def erase(self, clean: Callable[[str], str]) -> None:
-        """Clean the JSON texts, and delete the vectors on this machine and those of deleted texts."""
-        super().erase(clean)
+    def _changing(self, places: Collection[SubjectKey] | None) -> AbstractContextManager[None]:
+        return self.database.change(None if places is None else [column_of(place) for place in places])
+
+    def erase(self, traces: Traces) -> None:
+        """Erase traces, the vectors on this machine, and those of deleted texts."""
+        super().erase(traces)
         if self._own_vectors.exists():
             delete_vectors(self._own_vectors)
             self._own_vectors.shrink()
@@ -257,23 +276,30 @@ class SqliteStore(SqlStore):
     ) -> None:
         is_in_memory = str(path) == IN_MEMORY
         file = Path(path if is_in_memory else os.path.realpath(path))
-        schema = STORE_SCHEMA + VECTORS_SCHEMA + WORDS_SCHEMA
-        database = SqliteDatabase(
-            file, schema=schema, migrations=MIGRATIONS, kind=_KIND, is_truth=True, timeout_s=lock_timeout_s
-        )
+        schema = STATE_SCHEMA + MEMORIES_SCHEMA + SCHEMA + UNDO_SCHEMA + VECTORS_SCHEMA + WORDS_SCHEMA
+        database = SqliteDatabase(file, schema=schema, kind=_KIND, is_truth=True, timeout_s=lock_timeout_s)
         # A memory without a file must not find `runs/` in the current folder.
         path = Path(os.devnull, IN_MEMORY) if is_in_memory else file
         super().__init__(database, FullText(database), name=str(file), path=path, now=now)
+
+    @contextmanager
+    def _changing(self, places: Collection[SubjectKey] | None) -> Iterator[None]:
+        with self.database.change():
+            self.database.put("UPDATE zorkgpt_state SET revision = revision + 1", [()])
+            yield
 
     def vectors(self) -> "VectorTable":
         from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors
 
         return SqliteVectors(self.database)
 
-    def erase(self, clean: Callable[[str], str]) -> None:
-        super().erase(clean)
-        delete_vectors(self.database)
-        self.database.shrink()
+    def erase(self, traces: Traces) -> None:
+        """Erase traces, the vectors of deleted texts, and what the write-ahead log has of them."""
+        with self.database.change():
+            super().erase(traces)
+            query = "DELETE FROM zorkgpt_vectors WHERE key NOT IN (SELECT text_key FROM zorkgpt_memories)"
+            self.database.put(query, [()])
+        self.database.empty_log()
 
 
 def _own_folder(address: str) -> Path:

@@ -2,12 +2,13 @@
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zorkgpt.errors import MemoryStoreError
+from zorkgpt.disks import is_on_local_disk
+from zorkgpt.errors import MemoryStoreError, first_format
 from zorkgpt.files import check_is_file
 from zorkgpt.guards import new_guard
 from zorkgpt.log import get_logger
@@ -21,6 +22,8 @@ log = get_logger(__name__)
 IN_MEMORY = ":memory:"
 """The path of a database in this process, without a file."""
 _KEY = "INTEGER PRIMARY KEY"
+FIRST_KIND = 0x5A6D
+"""The `application_id` of memories in the first format, in which they were stored as Markdown."""
 
 _inherited: "list[Connection]" = []
 """Connections of the parent process. Kept because a child must not close them, not even by garbage collection."""
@@ -51,6 +54,9 @@ class SqliteDatabase:
         timeout_s: How long to wait for a lock of another process.
     """
 
+    revision = "(SELECT revision FROM zorkgpt_state)"
+    next_revision = "revision + 1 FROM zorkgpt_state"
+
     def __init__(
         self,
         path: Path,
@@ -65,7 +71,7 @@ class SqliteDatabase:
         self.guard = new_guard()
         self._is_in_memory = str(path) == IN_MEMORY
         types = {"key": _KEY, "blob": "blob", "bytewise": "", "clustered": " WITHOUT ROWID"}
-        self._steps = [step.format(**types) for step in (schema, *migrations)]
+        self._steps = [_replaced(step, types) for step in (schema, *migrations)]
         self._is_truth = is_truth
         self._kind = kind
         self._timeout_s = timeout_s
@@ -172,6 +178,13 @@ class SqliteDatabase:
         data_version = self.value("PRAGMA data_version")
         return self._connections, int(data_version)
 
+    def numbers(self, table: str, count: int) -> list[int]:
+        """Return the numbers for new rows of a table, in ascending order. No other process inserts rows meanwhile."""
+        if not count:
+            return []
+        last = int(self.value(f"SELECT coalesce(max(number), 0) FROM {table}"))
+        return list(range(last + 1, last + 1 + count))
+
     def shrink(self) -> None:
         """Rewrite the file without the deleted data.
 
@@ -186,6 +199,15 @@ class SqliteDatabase:
                     self._writing().execute("VACUUM")
                 except Error as error:
                     raise self._failure("write", error) from error
+
+    def empty_log(self) -> None:
+        """Write the write-ahead log into the file and empty it. Logs a warning if a reader prevents this."""
+        with self.guard:
+            [(is_busy, *_)] = self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        if is_busy:
+            log.warning(
+                "the write-ahead log still has deleted data: another program reads it", extra={"path": self.path}
+            )
 
     def close(self) -> None:
         """Close the connection. The next call opens it again."""
@@ -252,14 +274,21 @@ class SqliteDatabase:
             kind = _value(connection, "PRAGMA application_id")
             is_empty = _value(connection, "SELECT count(*) FROM sqlite_master") == 0
             connection.execute("COMMIT")
+            if kind == FIRST_KIND != self._kind:
+                raise first_format(str(self.path))
             if kind != self._kind and not is_empty:
                 raise MemoryStoreError(
                     f"{self.path} is not a memory: it is another program's SQLite file. Name another file."
                 )
             if version > len(self._steps):
                 raise MemoryStoreError(f"{self.path} was written by a later version of zorkgpt. Update zorkgpt.")
-            connection.execute(f"PRAGMA synchronous = {'FULL' if self._is_truth else 'OFF'}")
             connection.execute("PRAGMA secure_delete = ON")
+            if self._is_truth:
+                connection.execute("PRAGMA synchronous = FULL")
+                if is_empty and not self._is_in_memory and is_on_local_disk(self.path):
+                    connection.execute("PRAGMA journal_mode = WAL")
+            else:
+                connection.execute("PRAGMA synchronous = OFF")
             if version < len(self._steps):
                 self._migrate(connection)
         except BaseException:
@@ -275,7 +304,7 @@ class SqliteDatabase:
         # Another process may have done this meanwhile.
         version = _value(connection, "PRAGMA user_version")
         for step in self._steps[version:]:
-            for statement in step.split(";"):
+            for statement in _statements(step):
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {self._kind}")
         connection.execute(f"PRAGMA user_version = {max(version, len(self._steps))}")
@@ -317,6 +346,24 @@ class SqliteDatabase:
                 self._set_aside(str(error))
         advice = " Restore a copy of it, or name another file." if self._is_truth and _is_damage(error) else ""
         return MemoryStoreError(f"Can't {what} {self.path}: {error}.{advice}")
+
+
+def _replaced(step: str, types: Mapping[str, str]) -> str:
+    for name, type_ in types.items():
+        step = step.replace(f"{{{name}}}", type_)
+    return step
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Yield the statements of a script. A trigger contains semicolons."""
+    from sqlite3 import complete_statement
+
+    statement = ""
+    for part in script.split(";"):
+        statement += f"{part};"
+        if complete_statement(statement):
+            yield statement
+            statement = ""
 
 
 def _value(connection: "Connection", query: str) -> Any:

@@ -12,7 +12,7 @@ from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.errors import MemoryStoreError, OutOfBounds
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
-from zorkgpt.memory.places import parse_place, place_in_words, render_place
+from zorkgpt.memory.places import has_prefix, parse_place, place_in_words, render_place
 from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
 from zorkgpt.memory.storage.changes import Change, ChangeKind
 from zorkgpt.memory.storage.history import (
@@ -27,6 +27,7 @@ from zorkgpt.memory.storage.history import (
     trial_of,
     trial_row,
 )
+from zorkgpt.memory.storage.traces import Traces, record_without
 
 _PAGE = 5_000
 """Number of rows read at a time."""
@@ -54,7 +55,6 @@ CREATE TABLE IF NOT EXISTS zorkgpt_journal (
 );
 CREATE INDEX IF NOT EXISTS zorkgpt_journal_place ON zorkgpt_journal (place);
 CREATE INDEX IF NOT EXISTS zorkgpt_journal_memory ON zorkgpt_journal (memory, id);
-CREATE INDEX IF NOT EXISTS zorkgpt_journal_at ON zorkgpt_journal (at);
 CREATE INDEX IF NOT EXISTS zorkgpt_journal_by_person ON zorkgpt_journal (id) WHERE {_BY_PERSON};
 CREATE INDEX IF NOT EXISTS zorkgpt_journal_episode ON zorkgpt_journal (episode, id) WHERE episode IS NOT NULL;
 CREATE TABLE IF NOT EXISTS zorkgpt_trials (
@@ -113,64 +113,19 @@ MIGRATIONS: tuple[str, ...] = (
 A new database gets the tables of version 1 and all upgrades. Types are written as in `STORE_SCHEMA`.
 """
 
-STORE_SCHEMA = (
-    SCHEMA
-    + UNDO_SCHEMA
-    + """
+STATE_SCHEMA = """
 CREATE TABLE IF NOT EXISTS zorkgpt_state (
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
     format integer NOT NULL,
-    revision bigint NOT NULL,
+    revision bigint NOT NULL DEFAULT 0,
     memories bigint NOT NULL DEFAULT 0,
     words bigint NOT NULL DEFAULT 0,
     episodes bigint NOT NULL DEFAULT 0,
     subject text NOT NULL DEFAULT ''
 );
-CREATE TABLE IF NOT EXISTS zorkgpt_sections (
-    id {key},
-    position bigint,
-    place text {bytewise},
-    head {blob} NOT NULL,
-    tail {blob} NOT NULL
-);
-CREATE INDEX IF NOT EXISTS zorkgpt_sections_place ON zorkgpt_sections (place);
-CREATE TABLE IF NOT EXISTS zorkgpt_memories (
-    id {key},
-    place text {bytewise} NOT NULL,
-    section bigint NOT NULL,
-    memory text NOT NULL,
-    title text NOT NULL,
-    is_current integer NOT NULL,
-    expires_at text {bytewise},
-    revision bigint NOT NULL,
-    text_key {blob} NOT NULL,
-    entry {blob} NOT NULL,
-    lead {blob} NOT NULL
-);
-CREATE INDEX IF NOT EXISTS zorkgpt_memories_place ON zorkgpt_memories (place, section, id, is_current);
-CREATE INDEX IF NOT EXISTS zorkgpt_memories_memory ON zorkgpt_memories (memory, place);
-CREATE INDEX IF NOT EXISTS zorkgpt_memories_title ON zorkgpt_memories (title, place);
-CREATE INDEX IF NOT EXISTS zorkgpt_memories_expires ON zorkgpt_memories (expires_at) WHERE expires_at IS NOT NULL;
-CREATE INDEX IF NOT EXISTS zorkgpt_memories_revision ON zorkgpt_memories (revision);
-CREATE INDEX IF NOT EXISTS zorkgpt_memories_text ON zorkgpt_memories (text_key);
-CREATE TABLE IF NOT EXISTS zorkgpt_marks (
-    mark text {bytewise} NOT NULL,
-    place text {bytewise} NOT NULL,
-    section bigint NOT NULL,
-    id bigint NOT NULL,
-    PRIMARY KEY (mark, place, section, id)
-){clustered};
-INSERT INTO zorkgpt_state (format, revision) VALUES (1, 0) ON CONFLICT DO NOTHING;
+INSERT INTO zorkgpt_state (format) VALUES (1) ON CONFLICT DO NOTHING;
 """
-)
-"""The tables of a store that has no Markdown file. See `zorkgpt.memory.storage.rows`.
-
-`place` has the format of `column_of`, and is NULL for text without a place. `position` is the index of a section in the
-file from which it was imported, and NULL for other sections. `memory` is the id of the memory, `title` its folded
-title, `text_key` the key of its text among the vectors, and `revision` the revision that wrote it. `entry` is its entry
-in a Markdown file, and `lead` the text above the entry. `head` and `tail` are the text above and below all memories of
-a section. `zorkgpt_marks` has the marks by which memories are filtered.
-"""
+"""The state of a store that has no Markdown file. SQLite keeps the revision and the counts; PostgreSQL doesn't."""
 
 
 class Rows(Protocol):
@@ -232,10 +187,12 @@ class Records:
         rows = self._database.rows(f"SELECT record FROM {self.table} WHERE id = %s", (position,))
         return str(rows[0][0]) if rows else ""
 
-    def clean(self, change: Callable[[str], str]) -> None:
-        """Replace the JSON of each record by the result of `change`; "" deletes the record."""
-        rows = self._database.rows(f"SELECT id, record FROM {self.table}")
-        changed = [(number, new) for number, text in rows if (new := change(text)) != text]
+    def erase(self, traces: Traces) -> None:
+        """Delete the records about erased memories, and clean the others."""
+        self._clean(self._database.rows(f"SELECT id, record FROM {self.table}"), traces)
+
+    def _clean(self, rows: Iterable[tuple[int, str]], traces: Traces) -> None:
+        changed = [(number, new) for number, text in rows if (new := record_without(text, traces)) != text]
         self._database.put(f"DELETE FROM {self.table} WHERE id = %s", [(number,) for number, new in changed if not new])
         self._database.put(
             f"UPDATE {self.table} SET record = %s WHERE id = %s", [(new, number) for number, new in changed if new]
@@ -336,10 +293,34 @@ class Journal(Records):
                 places.add(old_place)
         return list(self._read(text for record_place, _, text in rows if record_place in places))
 
-    def places(self) -> set[SubjectKey]:
-        """Return all places that have records."""
+    def places(self, prefix: str | tuple[int | str, ...] | None = None) -> set[SubjectKey]:
+        """Return the places that have records.
+
+        Args:
+            prefix: The beginning of the places. Defaults to all places.
+        """
         rows = self._database.rows("SELECT DISTINCT place FROM zorkgpt_journal")
-        return set(filter(self._scope.contains, (parse_place(place) for (place,) in rows)))
+        texts = [text for (text,) in rows]
+        if isinstance(prefix, tuple):
+            # Parsing takes longer.
+            begins = json.dumps(prefix[0]), render_place((*prefix, 0)).removesuffix(", 0]")
+            texts = [text for text in texts if text.startswith(begins)]
+        places = {place for place in map(parse_place, texts) if prefix is None or has_prefix(place, prefix)}
+        return set(filter(self._scope.contains, places))
+
+    def memories(self, places: Iterable[SubjectKey]) -> set[tuple[SubjectKey, str]]:
+        """Return the places and ids of all memories that these places ever had."""
+        query = "SELECT DISTINCT memory FROM zorkgpt_journal WHERE place = %s"
+        return {(place, id) for place in places for (id,) in self._database.rows(query, (render_place(place),))}
+
+    def erase(self, traces: Traces) -> None:
+        gone = [(render_place(place),) for place in traces.gone]
+        self._database.put("DELETE FROM zorkgpt_journal WHERE place = %s", gone)
+        others = [(place, memory) for place, memory in traces.removed if place not in traces.gone]
+        removed = [(memory, render_place(place)) for place, memory in others]
+        self._database.put("DELETE FROM zorkgpt_journal WHERE memory = %s AND place = %s", removed)
+        if traces.texts or traces.titles:
+            super().erase(traces)
 
     def last_place(self, memory: str) -> SubjectKey | None:
         """Return the last place of the memory with this id. None if unknown."""

@@ -1,4 +1,4 @@
-"""The words of memories, marks for their properties, and searches for both.
+"""The words of memories, and searches for them.
 
 A database has an index: `FullText` in SQLite, `PostgresWords` on PostgreSQL. The memories of a file and of a scope are
 searched in this process.
@@ -7,17 +7,15 @@ searched in this process.
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
 from math import log
 from sys import intern
 from typing import TYPE_CHECKING, Protocol
 
-from zorkgpt.memory.models import Memory, SubjectKey, episode_key
-from zorkgpt.memory.storage.versions import is_current
+from zorkgpt.memory.models import Memory, SubjectKey
 
 if TYPE_CHECKING:
     from zorkgpt.memory.storage.document import Document
@@ -36,31 +34,8 @@ class WordCounts:
     """The number of memories with each of the requested words."""
 
 
-class WordIndex(Protocol):
-    """The words and marks of memories in a database, by row number."""
-
-    def put(self, memories: Iterable[tuple[int, Sequence[str]]]) -> None:
-        """Add the words and marks of memories."""
-        ...
-
-    def delete(self, numbers: Iterable[int]) -> None:
-        """Delete the words of memories."""
-        ...
-
-    def clear(self) -> None:
-        """Delete all words."""
-        ...
-
-    def rebuild(self) -> None:
-        """Remove all traces of deleted words."""
-        ...
-
-    def find(self, wanted: Sequence[str], marks: Sequence[str], limit: int) -> tuple[list[int], dict[str, int]]:
-        """Return the row numbers of memories with any of the words and all of the marks, roughly the best first.
-
-        Also returns the number of memories with each word.
-        """
-        ...
+Passing = Callable[[Sequence[int]], list[int]]
+"""Returns the row numbers whose memories pass the filters, in the same order."""
 
 
 def words(text: str) -> list[str]:
@@ -71,28 +46,6 @@ def words(text: str) -> list[str]:
 def indexed_words(name: str, memory: Memory) -> list[str]:
     """Return the words of a memory at a location with this name. Those of the title count twice."""
     return words(f"{name} {memory.title} {memory.title} {memory.text}")
-
-
-CURRENT = "§current"
-
-
-@lru_cache(maxsize=4096)
-def mark(kind: str, value: str | int) -> str:
-    """Return the word that represents a property of a memory in an index. No text can contain it."""
-    return "§" + _digest(f"{kind} {value}".casefold())
-
-
-def marks_of(memory: Memory) -> list[str]:
-    episodes = {memory.episode, memory.first_seen_in}
-    return [
-        *([CURRENT] if is_current(memory) else []),
-        *([] if memory.vetoed else [mark("status", memory.status)]),
-        mark("persistence", memory.persistence),
-        mark("category", memory.category),
-        *([] if memory.kind is None else [mark("kind", memory.kind)]),
-        *(mark("episode", episode_key(episode)) for episode in episodes),
-        *metadata_marks(memory.metadata),
-    ]
 
 
 def metadata_marks(metadata: Mapping[str, object]) -> list[str]:
@@ -136,10 +89,10 @@ def words_in(name: str, memory: Memory) -> WordSet:
 
 
 def matches(
-    memories: Iterable[MemoryWords], asked: Iterable[str], marks: Sequence[str], limit: int
+    memories: Iterable[MemoryWords], asked: Iterable[str], passes: Callable[[SubjectKey, Memory], bool], limit: int
 ) -> tuple[list[tuple[SubjectKey, Memory]], WordCounts]:
-    """Return the memories with any of the words and all of the marks, roughly the best first. See `Store.matching`."""
-    wanted, marked = set(asked), set(marks)
+    """Return the memories with any of the words that pass, roughly the best first. See `Store.matching`."""
+    wanted = set(asked)
     holding, count, total_length = Counter[str](), 0, 0
     candidates: list[tuple[Set[str], int, SubjectKey, Memory]] = []
     for place, memory, (word_set, length) in memories:
@@ -155,16 +108,53 @@ def matches(
         return sum(rarity[word] for word in shared) / (average_length + length)
 
     candidates.sort(key=score, reverse=True)
-    passing = ((place, memory) for _, _, place, memory in candidates if marked.issubset(marks_of(memory)))
+    passing = ((place, memory) for _, _, place, memory in candidates if passes(place, memory))
     return list(islice(passing, limit)), WordCounts(count, average_length, {word: holding[word] for word in wanted})
 
 
 WORDS_SCHEMA = """
-CREATE VIRTUAL TABLE IF NOT EXISTS zorkgpt_words USING fts5 (said, tokenize = "ascii tokenchars '_'");
+CREATE VIRTUAL TABLE IF NOT EXISTS zorkgpt_words USING fts5 (
+    said, content = zorkgpt_memories, content_rowid = number, tokenize = "ascii tokenchars '_'"
+);
 CREATE VIRTUAL TABLE IF NOT EXISTS zorkgpt_vocabulary USING fts5vocab ('zorkgpt_words', 'row');
+CREATE TRIGGER IF NOT EXISTS zorkgpt_words_added AFTER INSERT ON zorkgpt_memories BEGIN
+    INSERT INTO zorkgpt_words (rowid, said) VALUES (new.number, new.said);
+    UPDATE zorkgpt_state SET memories = memories + 1, words = words + new.words;
+END;
+CREATE TRIGGER IF NOT EXISTS zorkgpt_words_removed AFTER DELETE ON zorkgpt_memories BEGIN
+    INSERT INTO zorkgpt_words (zorkgpt_words, rowid, said) VALUES ('delete', old.number, old.said);
+    UPDATE zorkgpt_state SET memories = memories - 1, words = words - old.words;
+END;
+CREATE TRIGGER IF NOT EXISTS zorkgpt_words_changed AFTER UPDATE OF said ON zorkgpt_memories
+WHEN old.said != new.said BEGIN
+    INSERT INTO zorkgpt_words (zorkgpt_words, rowid, said) VALUES ('delete', old.number, old.said);
+    INSERT INTO zorkgpt_words (rowid, said) VALUES (new.number, new.said);
+    UPDATE zorkgpt_state SET words = words - old.words + new.words;
+END;
 """
-_COMMON = 10_000
+"""The index of the words of memories, and the counts for relevance."""
+_COMMON = 4_000
 """If a query has rarer words, words in more memories than this don't find memories. They still affect the score."""
+_PASSING = 4
+"""How many times the requested number of memories is found first, since filters exclude some."""
+_MOST_WORDS = 32
+"""Maximum number of words of a query. The rarest are used."""
+
+
+class WordIndex(Protocol):
+    """The words of the memories in a database."""
+
+    def find(self, wanted: Sequence[str], passing: Passing, limit: int) -> tuple[list[int], WordCounts]:
+        """Return the row numbers of memories with any of the words, roughly the best first.
+
+        Args:
+            passing: Returns the numbers of the memories that pass the filters, among these.
+        """
+        ...
+
+    def erase_deleted(self) -> None:
+        """Remove all traces of the words of deleted memories."""
+        ...
 
 
 class FullText:
@@ -173,138 +163,97 @@ class FullText:
     def __init__(self, database: "Rows") -> None:
         self._database = database
 
-    def put(self, memories: Iterable[tuple[int, Sequence[str]]]) -> None:
-        query = "INSERT INTO zorkgpt_words (rowid, said) VALUES (%s, %s)"
-        self._database.put(query, [(number, _utf8(" ".join(all_words))) for number, all_words in memories])
+    def erase_deleted(self) -> None:
+        self._database.put("INSERT INTO zorkgpt_words (zorkgpt_words) VALUES ('optimize')", [()])
 
-    def delete(self, numbers: Iterable[int]) -> None:
-        self._database.put("DELETE FROM zorkgpt_words WHERE rowid = %s", [(number,) for number in numbers])
-
-    def clear(self) -> None:
-        self._database.put("DELETE FROM zorkgpt_words", [()])
-
-    def rebuild(self) -> None:
-        """Rebuild the index, to remove all traces of deleted words."""
-        self._database.put("INSERT INTO zorkgpt_words (zorkgpt_words) VALUES ('rebuild')", [()])
-
-    def find(self, wanted: Sequence[str], marks: Sequence[str], limit: int) -> tuple[list[int], dict[str, int]]:
-        """Return the row numbers of matching memories, and the number of memories with each word. See `WordIndex`.
+    def find(self, wanted: Sequence[str], passing: Passing, limit: int) -> tuple[list[int], WordCounts]:
+        """Return the row numbers of matching memories, and the word counts. See `WordIndex`.
 
         If rare words don't find enough memories, common words are searched for, but only in the newest memories.
         """
-        holding = self._holding(wanted)
+        holding = {word: self._holding(word) for word in wanted}
+        [(memories, words)] = self._database.rows("SELECT memories, words FROM zorkgpt_state")
+        counts = WordCounts(memories, words / memories if memories else 1.0, holding)
         if not limit:
-            return [], holding
+            return [], counts
         asked = sorted((word for word, count in holding.items() if count), key=lambda word: holding[word])
         asked = asked[:_MOST_WORDS]
         rare = [word for word in asked if holding[word] <= _COMMON]
-        numbers = self._matching(rare, marks, limit) if rare else []
+        numbers = self._matching(rare, passing, limit) if rare else []
         if len(numbers) < limit and len(rare) < len(asked):
-            is_narrow = min(self._holding(marks).values(), default=_COMMON + 1) <= _COMMON
-            last = int(self._database.value("SELECT coalesce(max(rowid), 0) FROM zorkgpt_words"))
-            least = -1 if is_narrow else last - _COMMON
-            numbers = list(dict.fromkeys([*numbers, *self._matching(asked[len(rare) :], marks, limit, least)]))
-        return numbers, holding
+            last = int(self._database.value("SELECT coalesce(max(number), 0) FROM zorkgpt_memories"))
+            common = self._matching(asked[len(rare) :], passing, limit, last - _COMMON)
+            if len(common) < limit:
+                common = self._matching(asked[len(rare) :], passing, limit)
+            numbers = list(dict.fromkeys([*numbers, *common]))
+        return numbers, counts
 
-    def _holding(self, asked: Iterable[str]) -> dict[str, int]:
-        holding = {}
-        for word in asked:
-            rows = self._database.rows("SELECT doc FROM zorkgpt_vocabulary WHERE term = %s", (_utf8(word),))
-            holding[word] = int(rows[0][0]) if rows else 0
-        return holding
+    def _holding(self, word: str) -> int:
+        rows = self._database.rows("SELECT doc FROM zorkgpt_vocabulary WHERE term = %s", (database_text(word),))
+        return int(rows[0][0]) if rows else 0
 
-    def _matching(self, asked: Sequence[str], marks: Sequence[str], limit: int, least: int = -1) -> list[int]:
-        terms = " AND ".join([f"({' OR '.join(map(_quoted, asked))})", *map(_quoted, marks)])
-        rows = self._database.rows(
-            "SELECT rowid FROM zorkgpt_words WHERE zorkgpt_words MATCH %s AND rowid > %s ORDER BY rank LIMIT %s",
-            (terms, least, limit),
-        )
-        return [number for (number,) in rows]
-
-
-def _quoted(word: str) -> str:
-    return f'"{_utf8(word)}"'
-
-
-def _utf8(text: str) -> str:
-    return text.encode(errors="replace").decode()
+    def _matching(self, asked: Sequence[str], passing: Passing, limit: int, least: int = -1) -> list[int]:
+        terms = " OR ".join(f'"{database_text(word)}"' for word in asked)
+        query = "SELECT rowid FROM zorkgpt_words WHERE zorkgpt_words MATCH %s AND rowid > %s ORDER BY rank LIMIT %s"
+        most = _PASSING * min(limit, _COMMON)
+        while True:
+            numbers = [number for (number,) in self._database.rows(query, (terms, least, most))]
+            passed = passing(numbers)[:limit]
+            if len(passed) == limit or len(numbers) < most:
+                return passed
+            most *= 16
 
 
 POSTGRES_WORDS_SCHEMA = """
-CREATE TABLE IF NOT EXISTS zorkgpt_words (id bigint PRIMARY KEY, said text[] NOT NULL);
-CREATE INDEX IF NOT EXISTS zorkgpt_words_said ON zorkgpt_words USING gin (said) WITH (fastupdate = off);
-CREATE TABLE IF NOT EXISTS zorkgpt_word_counts (
-    word text COLLATE "C" PRIMARY KEY,
-    memories bigint NOT NULL
-);
+CREATE INDEX IF NOT EXISTS zorkgpt_memories_said ON zorkgpt_memories
+    USING gin (string_to_array(said, ' ')) WITH (fastupdate = off);
 """
 _MOST_LOOKED_AT = 5_000
-"""Approximate maximum number of memories read for a query. Those with its rarest words are read."""
-_MOST_WORDS = 32
-"""Maximum number of words of a query. The rarest are used."""
+"""Approximate maximum number of memories read for a word."""
 
 
 class PostgresWords:
-    """The `WordIndex` of a PostgreSQL database."""
+    """The `WordIndex` of a PostgreSQL database. In large memories, counts are estimates."""
 
     def __init__(self, database: "Rows") -> None:
         self._database = database
 
-    def put(self, memories: Iterable[tuple[int, Sequence[str]]]) -> None:
-        rows = [(number, sorted({database_text(word) for word in all_words})) for number, all_words in memories]
-        if rows:
-            self._database.put("INSERT INTO zorkgpt_words (id, said) VALUES (%s, %s)", rows)
-            self._count(Counter(word for _, row_words in rows for word in row_words))
+    def erase_deleted(self) -> None:
+        """Do nothing: the index has only row numbers by words, and the server's own files are not erased."""
 
-    def delete(self, numbers: Iterable[int]) -> None:
-        wanted = list(numbers)
-        if wanted:
-            query = "DELETE FROM zorkgpt_words WHERE id = ANY(%s) RETURNING said"
-            deleted = Counter(word for (row_words,) in self._database.rows(query, (wanted,)) for word in row_words)
-            self._count(Counter({word: -count for word, count in deleted.items()}))
+    def find(self, wanted: Sequence[str], passing: Passing, limit: int) -> tuple[list[int], WordCounts]:
+        texts = [database_text(word) for word in wanted]
+        part = f"(SELECT {{}} FROM zorkgpt_memories LIMIT {_MOST_LOOKED_AT}) AS part"
+        holding = (
+            "(SELECT count(*) FROM (SELECT FROM zorkgpt_memories WHERE string_to_array(said, ' ') @> ARRAY[%s::text] "
+            f"LIMIT {_MOST_LOOKED_AT}) AS part)"
+        )
+        size = "(SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'zorkgpt_memories'::regclass)"
+        query = f"SELECT count(*), avg(words)::float8, {', '.join([size, *[holding] * len(texts)])} FROM "
+        [(sample, average, estimate, *found)] = self._database.rows(query + part.format("words"), texts)
+        memories = sample if sample < _MOST_LOOKED_AT else max(sample, estimate)
+        counts = WordCounts(memories, average or 1.0, dict(zip(wanted, found, strict=True)))
+        asked = sorted((word for word in wanted if counts.holding[word]), key=lambda word: counts.holding[word])
+        if not asked or not limit:
+            return [], counts
+        return self._matching(asked[:_MOST_WORDS], counts, passing, limit), counts
 
-    def clear(self) -> None:
-        self._database.put("DELETE FROM zorkgpt_words", [()])
-        self._database.put("DELETE FROM zorkgpt_word_counts", [()])
-
-    def rebuild(self) -> None:
-        self._database.put("DELETE FROM zorkgpt_word_counts WHERE memories < 1", [()])
-
-    def find(self, wanted: Sequence[str], marks: Sequence[str], limit: int) -> tuple[list[int], dict[str, int]]:
-        query = "SELECT word, memories FROM zorkgpt_word_counts WHERE word = ANY(%s)"
-        counts = dict(self._database.rows(query, ([database_text(word) for word in wanted],)))
-        holding = {word: int(counts.get(database_text(word), 0)) for word in wanted}
-        asked = sorted((word for word, count in holding.items() if count > 0), key=lambda word: holding[word])
-        chosen: list[str] = []
-        for word in asked[:_MOST_WORDS]:
-            if chosen and sum(holding[each] for each in chosen) + holding[word] > _MOST_LOOKED_AT:
-                break
-            chosen.append(word)
-        if not chosen or not limit:
-            return [], holding
-        most = max(holding.values())
+    def _matching(self, asked: Sequence[str], counts: WordCounts, passing: Passing, limit: int) -> list[int]:
         part = (
-            "(SELECT id, %s::float8 AS weight FROM zorkgpt_words WHERE said @> %s::text[] "
-            f"ORDER BY id DESC LIMIT {2 * _MOST_LOOKED_AT})"
+            "(SELECT number, words, %s::float8 AS weight FROM zorkgpt_memories "
+            f"WHERE string_to_array(said, ' ') @> ARRAY[%s::text] ORDER BY number DESC LIMIT {_MOST_LOOKED_AT})"
         )
-        parameters: list[object] = []
-        for word in chosen:
-            parameters += [log(1 + most / holding[word]), [database_text(word), *map(database_text, marks)]]
+        given: list[object] = []
+        for word in asked:
+            given += [log(1 + counts.memories / counts.holding[word]), database_text(word)]
         query = (
-            f"SELECT id FROM ({' UNION ALL '.join([part] * len(chosen))}) AS found "
-            "GROUP BY id ORDER BY sum(weight) DESC, id LIMIT %s"
+            f"SELECT number FROM ({' UNION ALL '.join([part] * len(asked))}) AS found GROUP BY number "
+            "ORDER BY sum(weight) / (%s + min(words)) DESC, number"
         )
-        return [int(number) for (number,) in self._database.rows(query, (*parameters, limit))], holding
-
-    def _count(self, more: Counter[str]) -> None:
-        words = sorted(word for word, count in more.items() if count)
-        query = (
-            "INSERT INTO zorkgpt_word_counts (word, memories) SELECT * FROM unnest(%s::text[], %s::bigint[]) "
-            "ON CONFLICT (word) DO UPDATE SET memories = zorkgpt_word_counts.memories + excluded.memories"
-        )
-        self._database.put(query, [(words, [more[word] for word in words])])
+        numbers = [number for (number,) in self._database.rows(query, (*given, counts.average_length))]
+        return passing(numbers)[:limit]
 
 
 def database_text(text: str) -> str:
     """Return a text without unpaired surrogates and null characters, which databases don't accept."""
-    return _utf8(text).replace("\x00", "\ufffd")
+    return text.encode(errors="replace").decode().replace("\x00", "\ufffd")

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,14 @@ from zorkgpt.memory.models import MEMORY_FIELDS, Category, Memory, Persistence, 
 from zorkgpt.memory.places import place_from_json, place_in_words, place_to_json
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.book import Draft, MemoryBook
-from zorkgpt.memory.storage.document import Document, parse, render
+from zorkgpt.memory.storage.document import Document, document_of, render
+from zorkgpt.memory.storage.earlier import EarlierStore
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import differences
 from zorkgpt.memory.storage.lasting import EVERY, by_place, episodes_of, heading_of, is_empty
 from zorkgpt.memory.storage.markdown import read_document
 from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.text import quoted
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -167,7 +169,7 @@ def write_new(path: Path, data: bytes) -> None:
 def import_memories(store: Store, path: Path) -> ImportReport:
     """Add the memories of a file of `json_lines` or of another `Memories.md` in one transaction.
 
-    An empty store copies a Markdown file byte for byte, including everything that people wrote in it.
+    An empty store also takes over the visits, and a Markdown file everything that people wrote, byte for byte.
 
     Raises:
         MemoryStoreError: If the file can't be read or has another format, or the store can't be written. Nothing was
@@ -223,20 +225,37 @@ def lasting_only(memories: Iterable[LocatedMemory]) -> tuple[list[LocatedMemory]
     return kept, skipped
 
 
-def convert(source: Store, target: Store) -> int:
+def convert(source: Store | EarlierStore, target: Store) -> int:
     """Copy all memories with their journal and trials to an empty store, and return the number of memories.
+
+    Only another Markdown file keeps the text between the memories.
 
     Raises:
         MemoryStoreError: If the target is not empty or can't be written.
     """
-    document = parse(render(source.lasting.document))
+    document = source.document if isinstance(source, EarlierStore) else source.lasting.document
     with target.transaction() as draft:
         if not is_empty(draft.lasting):
             raise MemoryStoreError(f"{target.name} is not empty. Name a file that does not exist yet.")
-        draft.rewrite(document)
+        draft.rewrite(document if target.has_file else _dated(document, source.journal))
     target.journal.copy(source.journal)
     target.trials.append(source.trials.trials())
     return len(document.find(EVERY))
+
+
+def _dated(document: Document, journal: Journal) -> Document:
+    """Return the memories of a document with their times and sources, without the text between them."""
+    origins = journal.origins((place, memory_id(place, memory)) for place, memory in document.find(EVERY))
+
+    def dated(place: SubjectKey, memory: Memory) -> Memory:
+        origin = origins.get((place, memory_id(place, memory)))
+        return memory if origin is None else replace(memory, **asdict(origin))
+
+    headings = document.headings(document.section_indexes)
+    return document_of(
+        (place, heading, [dated(place, memory) for memory in document.memories(place)])
+        for place, heading in headings.items()
+    )
 
 
 def add_missing(draft: Draft, memories: Iterable[LocatedMemory]) -> int:
