@@ -1,6 +1,7 @@
 """Tests of memory ids."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -238,7 +239,7 @@ def test_invalid_argument_is_named_and_nothing_is_stored(manager, given, error, 
 )
 def test_memory_with_an_invalid_field_is_refused(manager, given, error, message, home):
     with pytest.raises(error, match=message):
-        manager.add_memory(5, "Hall", Memory(**vars(memory("Gate")) | given))
+        manager.add_memory(5, "Hall", replace(memory("Gate"), **given))
     assert (manager.all_memories(), home.text()) == ([], "")
 
 

@@ -1,8 +1,12 @@
 """Tests of a model's answers and of facts given as a dictionary."""
 
-from dataclasses import replace
+import pickle
+from copy import copy
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
+from hypothesis import given as for_each
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tests.fixtures.memory import memory
@@ -12,9 +16,10 @@ from zorkgpt.memory.models import (
     MemoryKind,
     MemoryStatus,
     Persistence,
-    TurnSpan,
     ZMachineContext,
     episode_key,
+    fields_of,
+    memory_of,
     same_episode,
 )
 from zorkgpt.memory.objects import AttributeChange, ObjectMove
@@ -93,8 +98,25 @@ def test_enums_can_be_given_as_strings():
     ],
 )
 def test_turns_are_a_number_a_range_or_text(turns, first, last):
-    span = TurnSpan.parse(turns)
-    assert (span.first_number, span.last_number) == (first, last)
+    given = memory(turns=turns)
+    assert (given.first_turn, given.last_turn, given.turns) == (first, last, turns)
+
+
+@for_each(st.one_of(st.text("0123456789->→ a", max_size=8), st.text()), st.sampled_from([None, 1, 2]))
+def test_turns_keep_their_text(turns, first_episode):
+    given = memory(turns=turns, first_episode=first_episode)
+    assert given.turns == turns
+    for copied in (replace(given, title="Other"), copy(given), pickle.loads(pickle.dumps(given))):
+        assert (copied.turns, copied.first_turn, copied.last_turn) == (turns, given.first_turn, given.last_turn)
+    assert replace(given, turns="7→9") == memory(turns="7→9", first_episode=first_episode)
+    assert memory_of(fields_of(given)) == given
+
+
+def test_memory_cannot_be_changed():
+    given = memory()
+    for name in ("title", "turns", "first_turn"):
+        with pytest.raises(FrozenInstanceError, match=name):
+            setattr(given, name, None)
 
 
 @pytest.mark.parametrize(

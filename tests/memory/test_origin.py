@@ -245,7 +245,7 @@ def test_episode_name_with_an_arrow_is_one_episode(name, first):
 
 def test_origin_in_the_same_episode_is_omitted():
     assert memory("Gate", episode=2, first_episode="2").first_episode is None
-    assert memory_of({**vars(memory("Gate", episode=2)), "first_episode": 1}).first_episode == 1
+    assert memory_of({**fields_of(memory("Gate", episode=2)), "first_episode": 1}).first_episode == 1
 
 
 def test_latest_memories_are_shown_first_across_episodes(path):

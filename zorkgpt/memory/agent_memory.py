@@ -4,7 +4,6 @@ import inspect
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
-from copy import copy
 from dataclasses import replace
 from datetime import datetime, timedelta
 from importlib.util import find_spec
@@ -972,9 +971,7 @@ class AgentMemory:
 
 
 def _with_origin(memory: Memory, origin: Origin) -> Memory:
-    dated = copy(memory)
-    dated.created_at, dated.updated_at, dated.source = origin.created_at, origin.updated_at, origin.source
-    return dated
+    return replace(memory, created_at=origin.created_at, updated_at=origin.updated_at, source=origin.source)
 
 
 _DEFAULTS = {

@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import UnionType
@@ -53,8 +54,8 @@ _METADATA = ReadLimits("The metadata", "Make it smaller, or flatter.", 10_000, m
 """Less nesting than records allow (100), so that every record with valid metadata is valid."""
 
 
-def normalize(memory: Memory) -> None:
-    """Convert a memory's metadata and times to their stored form.
+def normalized(memory: Memory) -> Memory:
+    """Return the memory with its metadata and times in their stored form.
 
     Raises:
         TypeError, ValueError: If a field has a type or a number that a file can't hold, or its value is invalid.
@@ -75,21 +76,23 @@ def normalize(memory: Memory) -> None:
         raise ValueError(
             f"The status of memory {quoted(memory.title)} is {memory.status!r}; it must be one of {valid}."
         )
-    memory.metadata = checked_metadata(memory.metadata)
-    memory.expires_at = checked_time(memory.expires_at)
-    memory.valid_from = checked_time(memory.valid_from)
+    return replace(
+        memory,
+        metadata=checked_metadata(memory.metadata),
+        expires_at=checked_time(memory.expires_at),
+        valid_from=checked_time(memory.valid_from),
+    )
 
 
 def checked_memory(memory: object) -> Memory:
-    """Return a valid copy of a memory.
+    """Return a memory with its values checked, as `normalized` returns it.
 
     Raises:
         TypeError, ValueError: If a field is invalid. The message names its value.
     """
     if not isinstance(memory, Memory):
         raise TypeError(f"{quoted(memory)} is no Memory. Make one, or call `remember` with a place and a text.")
-    memory = Memory(**vars(memory))
-    normalize(memory)
+    memory = normalized(memory)
     if not memory.title.strip():
         raise ValueError(f"The title is {quoted(memory.title)}; it must not be blank.")
     check_category(memory.category)

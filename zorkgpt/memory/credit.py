@@ -24,7 +24,6 @@ from zorkgpt.memory.models import (
     Memory,
     SubjectKey,
     Thing,
-    TurnSpan,
     ZMachineContext,
     destination_in,
     outcome_of,
@@ -438,7 +437,7 @@ def _is_newer(memory: Memory, turn: int, episode: int | str) -> bool:
     """Return whether the memory was learned in this turn or later, because the turn is played again after a crash."""
     if memory.observation_count != 1 or memory.first_episode is not None or not same_episode(memory.episode, episode):
         return False
-    first = TurnSpan.parse(memory.turns).first_number
+    first = memory.first_turn
     return first is not None and first >= turn
 
 

@@ -1,6 +1,7 @@
 """The id of a memory: a short digest of its place and its first title."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -49,16 +50,18 @@ def _free_id(place: SubjectKey, memory: Memory, number: int, is_taken: Callable[
     return id, number
 
 
-def give_ids(place: SubjectKey, memories: Iterable[Memory]) -> None:
-    """Give memories of one place different ids after they were read."""
-    memories = list(memories)
+def distinct_ids(place: SubjectKey, memories: Sequence[Memory]) -> dict[int, Memory]:
+    """Return memories of one place that need another id, with that id, by the `id()` of the memories as read."""
     if not any(memory.id for memory in memories) and len({memory.title for memory in memories}) == len(memories):
-        return
+        return {}
+    new: dict[int, Memory] = {}
     taken: set[str] = set()
     numbers: dict[str, int] = {}
     # Ids from the file take precedence.
     for memory in sorted(memories, key=lambda memory: not memory.id):
         derived = id_of_title(place, memory.title)
-        id, numbers[derived] = _free_id(place, memory, numbers.get(derived, 1), taken.__contains__)
-        memory.id = "" if id == derived else id
-        taken.add(id)
+        key, numbers[derived] = _free_id(place, memory, numbers.get(derived, 1), taken.__contains__)
+        taken.add(key)
+        if memory.id != (kept := "" if key == derived else key):
+            new[id(memory)] = replace(memory, id=kept)
+    return new

@@ -22,7 +22,6 @@ from zorkgpt.memory.models import (
     Persistence,
     PlaceKey,
     SubjectKey,
-    TurnSpan,
     ZMachineContext,
 )
 from zorkgpt.memory.objects import PlacedObject
@@ -140,7 +139,7 @@ class SimpleMemoryManager(AgentMemory):
         """
         location_id, new_memory = checked_place(location_id), checked_memory(new_memory)
         check_name(location_name)
-        turn = self._state.turn or TurnSpan.parse(new_memory.turns).last_number
+        turn = self._state.turn or new_memory.last_turn
         new = NewMemory(location_id, location_name, new_memory, replaces=[old_memory_title], turn=turn)
         return self._is_kept(new)
 

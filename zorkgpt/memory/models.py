@@ -140,7 +140,7 @@ class MemoryStatus(_NamedString):
     SUPERSEDED = "SUPERSEDED"
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Memory:
     """One fact about one subject: a place, a thing or creature, or the game."""
 
@@ -148,8 +148,8 @@ class Memory:
     """One of `Category`, or a word that a person wrote in the file."""
     title: str
     episode: int | str
-    turns: str
-    """ "25", "23-24", or "25→48": first seen → last seen."""
+    turns: str = field(compare=False)
+    """ "25", "23-24", or "25→48": first seen → last seen. Kept as numbers: see `first_turn` and `last_turn`."""
     score_change: int | None
     text: str
     persistence: Persistence
@@ -203,6 +203,12 @@ class Memory:
     """The time of the last change other than a count. None if unknown."""
     source: str | None = field(default=None, compare=False, repr=False)
     """The `HistoryRecord.source` of the last change other than a count. None if unknown."""
+    first_turn: int | None = field(init=False, repr=False)
+    """The turn of the first observation. None if `turns` has no number for it."""
+    last_turn: int | None = field(init=False, repr=False)
+    """The turn of the last observation. None if `turns` has no number for it."""
+    _other_turns: str | None = field(init=False, repr=False)
+    """`turns` if it is not composed of the two numbers, for instance because a person wrote it. Otherwise None."""
 
     @property
     def first_seen_in(self) -> int | str:
@@ -221,60 +227,63 @@ class Memory:
 
     def __post_init__(self) -> None:
         if type(self.persistence) is not Persistence:
-            self.persistence = _persistence_of(self.persistence, self.title)
-        if isinstance(self.status, str):
-            self.status = _STATUSES.get(self.status, self.status)
+            _set(self, "persistence", _persistence_of(self.persistence, self.title))
+        if type(self.status) is not MemoryStatus and isinstance(self.status, str):
+            _set(self, "status", _STATUSES.get(self.status, self.status))
         if self.kind is not None and type(self.kind) is not MemoryKind:
-            self.kind = _kind_of(self.kind, self.title)
+            _set(self, "kind", _kind_of(self.kind, self.title))
         if self.id and not _ID.fullmatch(self.id):
             raise ValueError(f"The id of memory {self.title!r} is {self.id!r}; it must be eight hexadecimal digits.")
         if self.first_episode is not None and same_episode(self.first_episode, self.episode):
-            self.first_episode = None
+            _set(self, "first_episode", None)
         at = self.superseded_in_episode
         if at is not None and (self.superseded_at_turn is None or same_episode(at, self.episode)):
-            self.superseded_in_episode = None
+            _set(self, "superseded_in_episode", None)
 
 
-@dataclass(frozen=True, slots=True)
-class TurnSpan:
-    """The first and last turn of observation: a parsed `Memory.turns`.
-
-    Turns are strings, because a person may have written anything there. Most are numbers.
-    """
-
-    first: str
-    last: str
-
-    @classmethod
-    def parse(cls, turns: str) -> "TurnSpan":
-        """Parse "25", "23-24", "25->48" or "25→48". Any other text is a span of one turn."""
-        return _span_of(turns)
-
-    @property
-    def first_number(self) -> int | None:
-        """The first turn as a number. None if it is not a number."""
-        return turn_number(self.first)
-
-    @property
-    def last_number(self) -> int | None:
-        """The last turn as a number. None if it is not a number."""
-        return turn_number(self.last)
-
-    def __str__(self) -> str:
-        """Return the format for a memory that was observed again: "25→48"."""
-        return f"{self.first}→{self.last}"
+_set = object.__setattr__
 
 
-def turn_number(turn: str) -> int | None:
-    """Return a turn as a number. None if it is not a number."""
-    return int(turn) if turn.isdecimal() and len(turn) <= _LONGEST_TURN else None
+def _turns(memory: Memory) -> str:
+    other = memory._other_turns
+    return _composed(memory.first_turn, memory.last_turn) if other is None else other
 
 
-# Called for every memory of a place each time they are shown.
+def _set_turns(memory: Memory, turns: str) -> None:
+    # Another type than a string is refused when the memory is stored.
+    first, last, other = _parsed_turns(turns) if isinstance(turns, str) else (None, None, turns)
+    _set(memory, "first_turn", first)
+    _set(memory, "last_turn", last)
+    _set(memory, "_other_turns", other)
+
+
+# `turns` is an argument of the constructor and of `dataclasses.replace`, like any field. Only `__init__` can set it.
+setattr(Memory, "turns", property(_turns, _set_turns))  # noqa: B010
+
+
+# Cached, because every copy of a memory parses its turns.
 @lru_cache(maxsize=4096)
-def _span_of(turns: str) -> TurnSpan:
-    first, *further = _TURN_SEPARATOR.split(turns)
-    return TurnSpan(first.strip(), further[-1].strip() if further else first.strip())
+def _parsed_turns(text: str) -> tuple[int | None, int | None, str | None]:
+    """Return `first_turn`, `last_turn` and `_other_turns`."""
+    first, last = (turn if isinstance(turn, int) else None for turn in turns_in(text))
+    return first, last, None if text == _composed(first, last) else text
+
+
+def _composed(first: int | None, last: int | None) -> str:
+    return str(last) if first == last else f"{first}→{last}"
+
+
+def turns_in(text: str) -> tuple[int | str, int | str]:
+    """Return the first and the last turn in "25", "23-24", "25->48" or "25→48". Any other text is a single turn.
+
+    A turn that is not a number, because a person wrote it, is returned as a string.
+    """
+    first, *further = map(str.strip, _TURN_SEPARATOR.split(text))
+    return _turn_in(first), _turn_in(further[-1] if further else first)
+
+
+def _turn_in(text: str) -> int | str:
+    return int(text) if text.isdecimal() and len(text) <= _LONGEST_TURN else text
 
 
 _PERSISTENCES = {kind.value: kind for kind in Persistence}
@@ -315,20 +324,20 @@ def memory_of(fields: dict[str, Any]) -> Memory:
     Raises:
         TypeError, ValueError: If a field is missing or invalid.
     """
-    known = {name: value for name, value in fields.items() if name in MEMORY_FIELDS}
+    known = {name: fields[name] for name in MEMORY_FIELDS if name in fields}
     return Memory(**known | {name: claims_in(known[name]) for name in _CLAIMS if name in known})
 
 
 def fields_of(memory: Memory) -> dict[str, Any]:
     """Return the fields as JSON values, for `memory_of`."""
-    values = {name: value for name, value in vars(memory).items() if name not in _FROM_HISTORY}
+    values = {name: getattr(memory, name) for name in MEMORY_FIELDS}
     for name in _CLAIMS:
         values[name] = [str(claim) for claim in values[name]]
     return values
 
 
 _FROM_HISTORY = {"edited_by_person", "created_at", "updated_at", "source"}
-MEMORY_FIELDS = frozenset(each.name for each in fields(Memory)) - _FROM_HISTORY
+MEMORY_FIELDS = tuple(each.name for each in fields(Memory) if each.init and each.name not in _FROM_HISTORY)
 _CLAIMS = ("claims", "when")
 
 

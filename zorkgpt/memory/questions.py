@@ -12,7 +12,6 @@ from zorkgpt.memory.models import (
     PlaceKey,
     SubjectKey,
     Thing,
-    TurnSpan,
     episode_key,
     outcome_of,
 )
@@ -129,7 +128,7 @@ class Questions:
 
     def _age(self, memory: Memory, turn: int) -> float:
         """Return how many turns ago a memory was observed. Infinite for another episode."""
-        last = TurnSpan.parse(memory.turns).last_number
+        last = memory.last_turn
         is_of_this_episode = episode_key(memory.episode) == episode_key(self._state.episode)
         return turn - last if last is not None and is_of_this_episode else math.inf
 

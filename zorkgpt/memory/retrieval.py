@@ -8,7 +8,7 @@ from itertools import islice
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.memory.credit import is_danger, is_observed_loss, reliability, results_in_words
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, SubjectKey, TurnSpan, episode_key
+from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, SubjectKey, episode_key
 from zorkgpt.memory.places import place_text, render_place
 from zorkgpt.memory.scope import PlaceScope
 from zorkgpt.memory.storage.versions import is_current
@@ -205,7 +205,7 @@ def shortened(memory: Memory) -> str:
 
 
 def _rank(memory: Memory, order: dict[int | str, int], place: int) -> tuple[float, ...]:
-    last = TurnSpan.parse(memory.turns).last_number
+    last = memory.last_turn
     return (
         is_attempts_entry(memory),
         not is_ledger_entry(memory),

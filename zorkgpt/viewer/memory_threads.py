@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.credit import results_in_words
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, SubjectKey, TurnSpan, episode_key
+from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, SubjectKey, episode_key, turns_in
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage.changes import Change, after_change
 from zorkgpt.memory.storage.document import Document
@@ -225,7 +225,7 @@ def _first_seen(memory: Memory | None) -> tuple[int, int] | None:
     if memory is None:
         return None
     episode = memory.episode if memory.first_episode is None else memory.first_episode
-    key, turn = episode_key(episode), TurnSpan.parse(memory.turns).first_number
+    key, turn = episode_key(episode), memory.first_turn
     return (key, turn) if isinstance(key, int) and 0 <= key < _END and turn is not None and turn < _END else None
 
 
@@ -264,7 +264,7 @@ def _stamp(row: dict[str, Any], now: tuple[int, int], moments: list[Moment]) -> 
     if not isinstance(after, dict) or row.get("source") not in (None, "agent"):
         return now
     if row.get("kind") in _OWN_TURN:
-        episode, last = whole_number(after.get("episode")), TurnSpan.parse(text(after.get("turns"))).last_number
+        episode, last = whole_number(after.get("episode")), whole_number(turns_in(text(after.get("turns")))[1])
         return (episode, last) if episode is not None and last is not None else now
     turn = whole_number(after.get("superseded_at_turn"))
     return (now[0], turn) if turn is not None else now

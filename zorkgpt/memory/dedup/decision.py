@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from zorkgpt.memory.entailment.comparison import Comparison, compared
-from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, SubjectKey, TurnSpan
+from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.lasting import episodes_of
 from zorkgpt.memory.storage.versions import is_current, same_words, taking_over
@@ -108,7 +108,7 @@ def apply(draft: Draft, place: SubjectKey, name: str, new: Memory, decision: Dec
     """Carry out a decision that joins a new memory with a stored one. Return the stored memory with the new fact."""
     assert decision.about is not None
     known, reason = decision.about.known, decision.about.describe()
-    turn, kept = TurnSpan.parse(new.turns).last_number, draft.lasting.memories(place)
+    turn, kept = new.last_turn, draft.lasting.memories(place)
     if decision.kind == "repeats":
         seen = draft.see_again(place, known, new.turns, new.episode, kind="merged", reason=reason, other=new)
         return confirm_if_ahead(draft, place, seen, turn)

@@ -243,12 +243,14 @@ class Draft:
             asked = place, key
             return asked in taken or (asked not in wanted and asked in self._ids_among({asked}))
 
+        stored = []
         for place, memory in memories:
             is_lasting = memory.persistence.outlives_episode
             # A lasting memory of the same title may be added later, so the id that follows from it is left to that.
-            memory.id = with_id(place, memory, partial(is_taken, place), follows=is_lasting)
-            taken.add((place, memory_id(place, memory)))
-        return [memory for _, memory in memories]
+            id = with_id(place, memory, partial(is_taken, place), follows=is_lasting)
+            stored.append(replace(memory, id=id))
+            taken.add((place, memory_id(place, stored[-1])))
+        return stored
 
     def _ids_among(self, wanted: set[tuple[SubjectKey, str]]) -> set[tuple[SubjectKey, str]]:
         """Return those of these places and ids that are taken."""

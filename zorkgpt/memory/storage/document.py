@@ -129,6 +129,16 @@ class Document:
         """Return the document with another section at this index."""
         return replace(self, sections=(*self.sections[:index], section, *self.sections[index + 1 :]))
 
+    def with_memories(self, new: Mapping[int, Memory]) -> "Document":
+        """Return the document with other values of some memories that are not in the file.
+
+        Args:
+            new: The memories by the `id()` of the old ones.
+        """
+        if not new:
+            return self
+        return replace(self, sections=tuple(section.with_memories(new) for section in self.sections))
+
     def problems(self) -> Iterator[Problem]:
         """Yield the parts of the file that were not understood, from top to bottom, with their lines in the file."""
         if not any(section.problems for section in self.sections):
@@ -190,8 +200,7 @@ def parse(data: bytes, known: Mapping[bytes, LocationSection] | None = None) -> 
     pieces = [data[start:end] for start, end in zip(starts, [*starts[1:], len(data)], strict=True)]
     known = known or {}
     sections = tuple(known.get(piece) or parse_section(piece) for piece in pieces if piece)
-    _date([section for section in sections if section.data not in known], sections)
-    return Document(sections, line_end(data))
+    return Document(_dated(sections, known), line_end(data))
 
 
 def _section_starts(data: bytes) -> Iterator[int]:
@@ -221,16 +230,18 @@ def _hidden_starts(data: bytes) -> frozenset[int]:
     return frozenset(start for number, start in enumerate(starts) if number in hidden)
 
 
-def _date(new: Iterable[LocationSection], sections: Iterable[LocationSection]) -> None:
+def _dated(sections: tuple[LocationSection, ...], known: Collection[bytes]) -> tuple[LocationSection, ...]:
     """Give the new memories without an episode the last one of the file, because a person wrote them since it began."""
-    undated = [memory for section in new for memory in section.undated]
-    if not undated:
-        return
+    new = [section.undated if section.data not in known else () for section in sections]
+    if not any(new):
+        return sections
     episodes = [episode_key(episode) for section in sections for episode in section.known_episodes]
     numbers = [episode for episode in episodes if isinstance(episode, int)]
     last = max(numbers) if numbers else episodes[-1] if episodes else 1
-    for memory in undated:
-        memory.episode = last
+    return tuple(
+        section.with_memories({id(memory): replace(memory, episode=last) for memory in undated})
+        for section, undated in zip(sections, new, strict=True)
+    )
 
 
 def line_end(data: bytes) -> str:

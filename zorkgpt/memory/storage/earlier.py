@@ -26,8 +26,8 @@ class EarlierStore:
         self._database = database
         self.journal = Journal(database)
         self.trials = Trials(database)
-        self.document = parse(b"".join(_sections(database)))
-        PersonEdits(self.journal).mark(self.document)
+        document = parse(b"".join(_sections(database)))
+        self.document = PersonEdits(self.journal).marked(document)
 
     def close(self) -> None:
         self._database.close()

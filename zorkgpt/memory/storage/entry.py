@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -11,12 +11,12 @@ from zorkgpt.memory.checks import checked_metadata, checked_time
 from zorkgpt.memory.claims import Claim, parse_claim
 from zorkgpt.memory.models import (
     INVALIDATION_MARKER,
+    MEMORY_FIELDS,
     Category,
     Memory,
     MemoryKind,
     MemoryStatus,
     Persistence,
-    TurnSpan,
     episode_key,
 )
 from zorkgpt.memory.storage import reprint
@@ -300,18 +300,18 @@ def _names_persistence(tags: str) -> bool:
 
 def as_read(memory: Memory) -> Memory:
     """Return the memory in the form in which it is read back: with a normalized text, and other fields in one line."""
-    fields: dict[str, Any] = {
-        name: single_spaced(value) if type(value) is str else value for name, value in vars(memory).items()
-    }
+    values = ((name, getattr(memory, name)) for name in MEMORY_FIELDS)
+    fields: dict[str, Any] = {name: single_spaced(value) for name, value in values if type(value) is str}
     fields["text"] = as_kept(memory.text)
     for name in _EPISODE_FIELDS:
-        fields[name] = None if fields[name] is None else episode_key(fields[name])
+        episode = getattr(memory, name)
+        fields[name] = None if episode is None else episode_key(episode)
     for name in ("action", "outcome"):
         fields[name] = fields[name].replace(_CAME_TO.strip(), "->")
     if memory.claims or memory.when:
         fields["claims"] = tuple(filter(None, (parse_claim(str(claim)) for claim in memory.claims)))
         fields["when"] = tuple(filter(None, (parse_claim(str(claim)) for claim in memory.when)))
-    return Memory(**fields)
+    return replace(memory, **fields)
 
 
 def _named_fields(memory: Memory) -> list[str]:
@@ -513,7 +513,7 @@ def _episode(episode: int | str) -> str:
 
 def _parsed_turns(text: str) -> str:
     span = _SPAN.fullmatch(text)
-    return str(TurnSpan(span[1], span[2])) if span else _unquoted(text)
+    return f"{span[1]}→{span[2]}" if span else _unquoted(text)
 
 
 def _turns(turns: str) -> str:

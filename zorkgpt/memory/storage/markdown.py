@@ -267,10 +267,10 @@ class MarkdownStore:
             raise MemoryStoreError(
                 f"{self.path} is not a memory: it is not text in UTF-8. Name another file, or move it away."
             )
-        self._document = parse(data or b"", {section.data: section for section in self._document.sections})
-        self._digest = digest_of(data)
+        document = parse(data or b"", {section.data: section for section in self._document.sections})
+        self._document, self._digest = document, digest_of(data)
         self._report_problems()
-        self._edits.mark(self._document)
+        self._document = self._edits.marked(document)
         self._seen, self._unreconciled = (stamp, version), True
         return True
 
@@ -393,7 +393,7 @@ class MarkdownStore:
         self._document, self._digest = document, digest
         self._seen, self._unreconciled = (written, version), False
         if source in PERSON_SOURCES:
-            self._edits.mark(self._document)
+            self._document = self._edits.marked(self._document)
         return True
 
     def _reconcile(self, source: str = "hand") -> None:
@@ -428,7 +428,7 @@ class MarkdownStore:
             self._note_file(self._digest)
             self.journal.append(changes, source=source)
             self.restorer.invalidate()
-        self._edits.mark(self._document)
+        self._document = self._edits.marked(self._document)
         log.info("journal updated from the file", extra={"changes": len(changes), "source": source})
         if source == "hand":
             self._report_removed(changes)

@@ -1,5 +1,7 @@
 """The memories that a person has edited, according to the journal."""
 
+from dataclasses import replace
+
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.storage.document import Document
@@ -45,16 +47,21 @@ class PersonEdits:
         """Return whether a person has written or edited the memory with this id."""
         return memory in self._ids.get(place, ())
 
-    def mark(self, document: Document) -> None:
-        """Read the journal, and set `Memory.edited_by_person` of the memories in a document.
+    def marked(self, document: Document) -> Document:
+        """Read the journal, and return a document with `Memory.edited_by_person` of its memories.
 
         Raises:
             MemoryStoreError: If the journal can't be read.
         """
         self.refresh()
-        for place in self._ids:
-            for memory in document.memories(place):
-                memory.edited_by_person = self.is_edited(place, memory_id(place, memory))
+        return document.with_memories(
+            {
+                id(memory): replace(memory, edited_by_person=is_edited)
+                for place, ids in self._ids.items()
+                for memory in document.memories(place)
+                if memory.edited_by_person != (is_edited := memory_id(place, memory) in ids)
+            }
+        )
 
     def _note(self, record: HistoryRecord) -> None:
         change = record.change

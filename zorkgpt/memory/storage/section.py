@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from zorkgpt.memory.ids import give_ids, memory_id
-from zorkgpt.memory.models import Memory, MemoryKind, Persistence, SubjectKey, TurnSpan, episode_key, same_episode
+from zorkgpt.memory.ids import distinct_ids, memory_id
+from zorkgpt.memory.models import Memory, MemoryKind, Persistence, SubjectKey, episode_key, same_episode
 from zorkgpt.memory.places import is_place, parse_place, render_place
 from zorkgpt.memory.storage import reprint
 from zorkgpt.memory.storage.changes import Step, VisitCount, position_of
@@ -76,6 +76,16 @@ class LocationSection:
             return self
         return replace(self, parts=tuple(dated(part) if isinstance(part, Entry) else part for part in self.parts))
 
+    def with_memories(self, new: Mapping[int, Memory]) -> "LocationSection":
+        """Return the section with other values of some memories that are not in the file. See `Document`."""
+        if new.keys().isdisjoint(map(id, self.memories)):
+            return self
+        parts = tuple(
+            replace(part, memory=new.get(id(part.memory), part.memory)) if isinstance(part, Entry) else part
+            for part in self.parts
+        )
+        return replace(self, parts=parts)
+
     @cached_property
     def data(self) -> bytes:
         """The bytes of the section in the file."""
@@ -139,8 +149,9 @@ def parse_section(data: bytes) -> LocationSection:
         at, visited = end, text[at:end]
     problems: list[Problem] = []
     parts = tuple(_parts(text, at, problems))
-    give_ids(key, (part.memory for part in parts if isinstance(part, Entry)))
-    return LocationSection(key, name, visits, episodes, text[: at - len(visited)], visited, parts, tuple(problems))
+    heading_line = text[: at - len(visited)]
+    section = LocationSection(key, name, visits, episodes, heading_line, visited, parts, tuple(problems))
+    return section.with_memories(distinct_ids(key, section.memories))
 
 
 def _heading_of(text: str) -> tuple[SubjectKey, str, int] | None:
@@ -434,7 +445,7 @@ def _plain_entry(match: re.Match[str]) -> Entry:
         category,
         title.strip(),
         int(episode),
-        str(TurnSpan(turns, last)) if last else turns,
+        f"{turns}→{last}" if last else turns,
         int(score) if score else None,
         body.strip(),
         PERSISTENCE_BY_TAG[persistence],

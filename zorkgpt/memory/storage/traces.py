@@ -9,7 +9,7 @@ from typing import Any
 from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.errors import OutOfBounds
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import Memory, SubjectKey, memory_of
+from zorkgpt.memory.models import Memory, SubjectKey, fields_of, memory_of
 from zorkgpt.memory.places import place_from_json, render_place
 from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
 from zorkgpt.memory.storage.document import Document
@@ -61,7 +61,7 @@ class Traces:
         """Return the memory without the traces, or the same object if it has none."""
         fields: dict[str, Any] = {
             name: self.cleaned(value)
-            for name, value in vars(memory).items()
+            for name, value in fields_of(memory).items()
             if type(value) is str and name not in _KEPT and self.are_in(value)
         }
         return replace(memory, **fields) if fields else memory

@@ -8,10 +8,9 @@ from zorkgpt.memory.models import (
     Memory,
     MemoryStatus,
     SubjectKey,
-    TurnSpan,
     episode_key,
     same_episode,
-    turn_number,
+    turns_in,
 )
 from zorkgpt.memory.storage.escaping import folded, single_spaced
 
@@ -24,7 +23,8 @@ class Sighting:
     """When a memory was observed."""
 
     episode: int | str
-    turn: str
+    turn: int | str
+    """The text of a person if it is not a number."""
 
     def is_at(self, other: "Sighting") -> bool:
         """Return whether both are in the same turn of the same episode."""
@@ -32,8 +32,7 @@ class Sighting:
 
     def is_earlier_turn_than(self, other: "Sighting") -> bool:
         """Return whether its turn is lower. False if one of the turns is not a number."""
-        first, second = turn_number(self.turn), turn_number(other.turn)
-        return first is not None and second is not None and first < second
+        return isinstance(self.turn, int) and isinstance(other.turn, int) and self.turn < other.turn
 
 
 def same_words(first: Memory, second: Memory) -> bool:
@@ -74,7 +73,7 @@ def observed(memory: Memory, turn: int | str, episode: int | str, episodes: tupl
         episodes: The episodes of the location in order. An episode that is not among them is the newest.
     """
     first, last = seen_first(memory), seen_last(memory)
-    new = Sighting(episode, TurnSpan.parse(single_spaced(str(turn))).last)
+    new = Sighting(episode, turns_in(single_spaced(str(turn)))[1])
     if new.is_at(first) or new.is_at(last):
         return memory
     if same_episode(episode, last.episode) and not new.is_earlier_turn_than(last):
@@ -100,23 +99,22 @@ def _with_span_of(memory: Memory, other: Memory, episodes: tuple[int | str, ...]
     order = {episode_key(episode): rank for rank, episode in enumerate(episodes)}
 
     def when(seen: Sighting) -> tuple[int, int]:
-        number = turn_number(seen.turn)
-        return order.get(episode_key(seen.episode), len(order)), -1 if number is None else number
+        return order.get(episode_key(seen.episode), len(order)), seen.turn if isinstance(seen.turn, int) else -1
 
     seen = sorted((seen_first(memory), seen_last(memory), seen_first(other), seen_last(other)), key=when)
     return memory if seen[0].is_at(seen[-1]) else seen_between(memory, seen[0], seen[-1])
 
 
 def seen_first(memory: Memory) -> Sighting:
-    return Sighting(memory.first_seen_in, TurnSpan.parse(memory.turns).first)
+    return Sighting(memory.first_seen_in, turns_in(memory.turns)[0] if memory.first_turn is None else memory.first_turn)
 
 
 def seen_last(memory: Memory) -> Sighting:
-    return Sighting(memory.episode, TurnSpan.parse(memory.turns).last)
+    return Sighting(memory.episode, turns_in(memory.turns)[1] if memory.last_turn is None else memory.last_turn)
 
 
 def seen_between(memory: Memory, first: Sighting, last: Sighting) -> Memory:
-    turns = str(TurnSpan(first.turn, last.turn))
+    turns = f"{first.turn}→{last.turn}"
     return replace(memory, turns=turns, episode=last.episode, first_episode=first.episode)
 
 

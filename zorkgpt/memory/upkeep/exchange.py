@@ -10,7 +10,7 @@ from typing import Any
 from zorkgpt.bounded import IMPORTED_FILE, parse_json, read_file
 from zorkgpt.errors import FileError, MemoryStoreError, OutOfBounds
 from zorkgpt.files import write_file
-from zorkgpt.memory.checks import check_name, check_text, normalize, title_of, utc_now
+from zorkgpt.memory.checks import check_name, check_text, normalized, title_of, utc_now
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import MEMORY_FIELDS, Category, Memory, Persistence, SubjectKey, fields_of, memory_of
 from zorkgpt.memory.places import place_from_json, place_in_words, place_to_json
@@ -298,8 +298,6 @@ def _located(row: dict[str, Any], where: str) -> LocatedMemory:
         if "title" not in row:
             check_text(_TEXT, row[_TEXT])
             row = {**row, "title": title_of(row[_TEXT])}
-        memory = memory_of(_DEFAULTS | row)
-        normalize(memory)
-        return LocatedMemory(place_from_json(row[_PLACE]), name, memory)
+        return LocatedMemory(place_from_json(row[_PLACE]), name, normalized(memory_of(_DEFAULTS | row)))
     except (ValueError, TypeError) as error:
         raise MemoryStoreError(f"{where} is not a memory: {error}") from error

@@ -8,7 +8,7 @@ from zorkgpt.bounded import SAVED_FILE, parse_json
 from zorkgpt.errors import OutOfBounds
 from zorkgpt.files import write_file
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import Memory, SubjectKey
+from zorkgpt.memory.models import Memory, SubjectKey, fields_of
 from zorkgpt.memory.places import is_place, path_of
 from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
 from zorkgpt.memory.storage.book import MemoryBook
@@ -82,7 +82,7 @@ def traces_of_text(text: str, book: MemoryBook, scope: PlaceScope = EVERYWHERE) 
         (place, memory_id(place, memory))
         for place, memory in book.find(EVERY)
         if place in gone
-        or any(isinstance(value, str) and wanted in single_spaced(value) for value in vars(memory).values())
+        or any(isinstance(value, str) and wanted in single_spaced(value) for value in fields_of(memory).values())
     }
     return Traces(frozenset(removed), frozenset({wanted, text}), frozenset(), frozenset(gone), scope)
 
