@@ -93,6 +93,106 @@ def test_id_in_the_file_wins_over_a_derived_one(tmp_path):
     assert titles == {id_of_title(5, "Lamp", 2): "Lamp", lamp: "Old lamp"}
 
 
+# Two places and titles whose ids have the same first 8 digits.
+ONE, TWO = ("acme", "user-128", "cart"), ("acme", "user-2541", "cart")
+SHORT = "adffcd0f"
+
+
+def test_short_id_of_two_memories_is_an_error_that_names_their_places(manager, home):
+    one = manager.remember(ONE, "The coupon is expired.", title="Note 0")
+    assert manager.get(SHORT).id == one
+    two = manager.remember(TWO, "The coupon was refused.", title="Note 13")
+    assert one != two
+    assert {one[:8], two[:8]} == {SHORT}
+    message = f"2 memories whose id begins with '{SHORT}'. Give an id: {one} at .*user-128.*, {two} at .*user-2541"
+    for door in (manager.get, manager.forget, lambda id: manager.invalidate(id, "It is wrong")):
+        with pytest.raises(MemoryEditError, match=message):
+            door(SHORT)
+    assert manager.get(SHORT, TWO).id == two
+    assert manager.forget(SHORT, ONE) == 1
+    for each in (manager, home.open()):
+        assert [(located.location_id, located.id) for located in each.all_memories()] == [(TWO, two)]
+        assert each.get(SHORT).id == two
+        assert each.history(two)
+
+
+def test_id_of_a_superseded_memory_is_not_that_of_a_current_one(manager):
+    one = manager.remember(ONE, "The coupon is expired.", title="Note 0")
+    manager.remember(TWO, "The coupon was refused.", title="Note 13")
+    manager.invalidate(one, "It was renewed")
+    with pytest.raises(MemoryEditError, match=f"2 memories whose id begins with '{SHORT}'"):
+        manager.get(SHORT)
+
+
+def test_moved_memory_keeps_its_id_for_itself(manager, home):
+    moved = manager.remember(5, "The rug hides a trap door.", title="Rug")
+    with manager.store.transaction() as draft:
+        draft.move(5, CART)
+    new = manager.remember(5, "There is another rug.", title="Rug")
+    assert (new, moved) == (id_of_title(5, "Rug", 2), id_of_title(5, "Rug"))
+    for each in (manager, home.open()):
+        assert [each.get(id).location_id for id in (moved, new)] == [CART, 5]
+
+
+def test_short_ids_in_an_old_file_are_extended(tmp_path):
+    path = tmp_path / "Memories.md"
+    entry = "**[NOTE - PERMANENT] Rug** *(Ep1, T1, id 0123abcd)*\nIt is {}.\n\n"
+    path.write_text(f"## Location 5: Hall\n\n{entry.format('red')}## Location 6: Attic\n\n{entry.format('blue')}")
+    before = path.read_bytes()
+    with SimpleMemoryManager.open(path) as manager:
+        ids = {each.id: each.memory.text for each in manager.all_memories()}
+        assert list(ids.values()) == ["It is red.", "It is blue."]
+        assert {(len(id), id[:8]) for id in ids} == {(16, "0123abcd")}
+        assert manager.get("0123abcd", 6).memory.text == "It is blue."
+        assert path.read_bytes() == before
+        manager.update(manager.get("0123abcd", 5).id, title="Carpet")
+    with SimpleMemoryManager.open(path) as again:
+        assert {each.id: each.memory.text for each in again.all_memories()} == ids
+
+
+@pytest.mark.parametrize("second", [5, 6])
+def test_first_copy_of_an_entry_keeps_its_id(tmp_path, second):
+    path, id = tmp_path / "Memories.md", "0123456789abcdef"
+    entry = f"**[NOTE - PERMANENT] Rug** *(Ep1, T1, id {id})*\nIt is {{}}.\n\n"
+    original = f"## Location 5: Hall\n\n{entry.format('red')}"
+    path.write_text(original)
+    with SimpleMemoryManager.open(path) as manager:
+        assert manager.get(id).memory.text == "It is red."
+        heading = "" if second == 5 else "## Location 6: Attic\n\n"
+        path.write_text(original + heading + entry.format("blue"))
+        ids = [id, id_of_title(second, "Rug", 2)]
+        assert [each.id for each in manager.all_memories()] == ids
+    with SimpleMemoryManager.open(path) as again:
+        assert [each.id for each in again.all_memories()] == ids
+        # What is written once doesn't depend on the first one any more.
+        again.forget(id)
+        assert [each.id for each in again.all_memories()] == ids[1:]
+        path.write_text(path.read_text() + "\n## Location 7: Cave\n\n" + entry.format("red"))
+        assert [each.id for each in again.all_memories()] == [ids[1], id]
+
+
+def test_ids_depend_only_on_the_file(tmp_path):
+    """A process that has read an earlier version of the file gets the same ids as one that has not."""
+    path, rug = tmp_path / "Memories.md", id_of_title(5, "Rug")
+    hall = "## Location 5: Hall\n\n**[NOTE - PERMANENT] Rug** *(Ep1, T1)*\nIt is red.\n\n"
+    path.write_text(f"{hall}## Location 6: Attic\n\n**[NOTE - PERMANENT] Mat** *(Ep1, T1, id {rug})*\nIt is blue.\n")
+    with SimpleMemoryManager.open(path) as manager:
+        titles = {each.id: each.memory.title for each in manager.all_memories()}
+        assert titles == {id_of_title(5, "Rug", 2): "Rug", rug: "Mat"}
+        path.write_text(hall)
+        assert [each.id for each in manager.all_memories()] == [rug]
+
+
+def test_equal_titles_keep_their_ids_when_the_first_is_forgotten(tmp_path):
+    path, entry = tmp_path / "Memories.md", "**[NOTE - PERMANENT] Rug** *(Ep1, T1)*\n{}\n\n"
+    path.write_text(f"## Location 5: Hall\n\n{entry.format('One.')}{entry.format('Two.')}")
+    with SimpleMemoryManager.open(path) as manager:
+        first, second = (each.id for each in manager.all_memories())
+        manager.forget(first)
+    with SimpleMemoryManager.open(path) as again:
+        assert [(each.id, each.memory.text) for each in again.all_memories()] == [(second, "Two.")]
+
+
 def test_many_equal_titles_are_read_in_linear_time():
     """Reading them once took quadratic time."""
     entries = "".join(f"**[NOTE - PERMANENT] Rug** *(Ep1, T1, +0)*\n{number}\n\n" for number in range(20_000))
@@ -234,7 +334,7 @@ def test_invalid_argument_is_named_and_nothing_is_stored(manager, given, error, 
         ({"title": " "}, ValueError, "The title is ' '; it must not be blank"),
         ({"turns": 5}, TypeError, "The turns of memory 'Gate' is 5"),
         ({"pinned": 1}, TypeError, "The pinned of memory 'Gate' is 1; it must be True or False"),
-        ({"id": "mine"}, ValueError, "is 'mine'; it must be eight hexadecimal digits"),
+        ({"id": "mine"}, ValueError, "is 'mine'; it must be 16 hexadecimal digits"),
     ],
 )
 def test_memory_with_an_invalid_field_is_refused(manager, given, error, message, home):

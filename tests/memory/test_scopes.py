@@ -109,7 +109,7 @@ class ScopeMachine(RuleBasedStateMachine):
         given = repr((args, kwargs))
         hidden = {*SCOPES} - SEEN[name]
         assert not [word for word in hidden if word in shown and word not in given]
-        assert not [each for each in re.findall(r"\b[0-9a-f]{8}\b", shown) if each in foreign and each not in given]
+        assert not [each for each in re.findall(r"\b[0-9a-f]{16}\b", shown) if each in foreign and each not in given]
         assert self.outside(name) == before
         return result
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from zorkgpt.errors import MemoryEditError
-from zorkgpt.memory.ids import memory_id
+from zorkgpt.memory.ids import is_named_by, memory_id
 from zorkgpt.memory.places import is_place, parse_place, place_in_words, place_label, place_order, place_text
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def find_memories(
     candidates = [memory for memory in candidates if place is None or memory.place == place]
     wanted = _folded(text)
     found = (
-        [memory for memory in candidates if memory.id == text.strip().casefold()]
+        [memory for memory in candidates if is_named_by(memory.id, text.strip().casefold())]
         or [memory for memory in candidates if _folded(memory.title) == wanted]
         or [memory for memory in candidates if wanted and wanted in _folded(memory.title)]
     )

@@ -125,7 +125,7 @@ def _find(draft: Draft, location_id: SubjectKey, title: str, expected: str | Non
         matches = [memory for memory in memories if memory_id(location_id, memory) == title]
     else:
         matches = [memory for memory in memories if memory.title == name]
-    matches = matches or [memory for memory in memories if memory.title.casefold() == name.casefold()]
+        matches = matches or [memory for memory in memories if memory.title.casefold() == name.casefold()]
     if not matches:
         raise MemoryEditError(
             f"There is no memory titled {title!r} at {place_in_words(location_id)} in the file. "

@@ -1,14 +1,17 @@
-"""The id of a memory: a short digest of its place and its first title."""
+"""The id of a memory: a digest of its place and its first title."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
 
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import render_place
 
-_DIGITS = 8
+_HALF = 8
+"""The digits of each half of an id. Old files have ids of only the first half."""
+
+AFTER_DIGITS = "g"
+"""Greater than all digits of ids. An id that begins with a text is between it and the text with this."""
 
 
 class MemoryId(str):
@@ -19,7 +22,14 @@ class MemoryId(str):
 
 def memory_id(place: SubjectKey, memory: Memory) -> str:
     """Return the id of a memory at this place. `Memory.id` is empty if the id can be derived from the title."""
-    return memory.id or id_of_title(place, memory.title)
+    if not memory.id:
+        return id_of_title(place, memory.title)
+    return memory.id if len(memory.id) > _HALF else memory.id + _second_half(f"{render_place(place)}\n{memory.id}")
+
+
+def is_named_by(id: str, wanted: str) -> bool:
+    """Return whether a text is this id, or its first half."""
+    return id == wanted or (len(wanted) == _HALF and id.startswith(wanted))
 
 
 # Called for all memories of a place whenever one is added.
@@ -27,7 +37,15 @@ def memory_id(place: SubjectKey, memory: Memory) -> str:
 def id_of_title(place: SubjectKey, title: str, number: int = 1) -> str:
     """Return the id of the memory with this title at a place. `number` is 2 for the second such memory, and so on."""
     text = f"{render_place(place)}\n{' '.join(title.split())}" + (f"\n{number}" if number > 1 else "")
-    return blake2b(text.encode("utf-8", "backslashreplace"), digest_size=_DIGITS // 2).hexdigest()
+    return _half(text) + _second_half(text)
+
+
+def _half(text: str, person: bytes = b"") -> str:
+    return blake2b(text.encode("utf-8", "backslashreplace"), digest_size=_HALF // 2, person=person).hexdigest()
+
+
+def _second_half(text: str) -> str:
+    return _half(text, b"second half")
 
 
 def with_id(place: SubjectKey, memory: Memory, is_taken: Callable[[str], bool], *, follows: bool = True) -> str:
@@ -50,18 +68,19 @@ def _free_id(place: SubjectKey, memory: Memory, number: int, is_taken: Callable[
     return id, number
 
 
-def distinct_ids(place: SubjectKey, memories: Sequence[Memory]) -> dict[int, Memory]:
-    """Return memories of one place that need another id, with that id, by the `id()` of the memories as read."""
-    if not any(memory.id for memory in memories) and len({memory.title for memory in memories}) == len(memories):
-        return {}
-    new: dict[int, Memory] = {}
+def distinct_ids(located: Sequence[tuple[SubjectKey, Memory]]) -> list[str]:
+    """Return a value of `Memory.id` for each memory of a file, so that all ids are different.
+
+    The first memory with an id keeps it. Ids that are written in the file take precedence over derived ones.
+    """
+    ids = [memory.id for _, memory in located]
     taken: set[str] = set()
     numbers: dict[str, int] = {}
-    # Ids from the file take precedence.
-    for memory in sorted(memories, key=lambda memory: not memory.id):
-        derived = id_of_title(place, memory.title)
-        key, numbers[derived] = _free_id(place, memory, numbers.get(derived, 1), taken.__contains__)
-        taken.add(key)
-        if memory.id != (kept := "" if key == derived else key):
-            new[id(memory)] = replace(memory, id=kept)
-    return new
+    for at in sorted(range(len(located)), key=lambda at: not ids[at]):
+        place, memory = located[at]
+        derived, own = id_of_title(place, memory.title), memory_id(place, memory)
+        id, numbers[derived] = _free_id(place, memory, numbers.get(derived, 1), taken.__contains__)
+        if id != own:
+            ids[at] = id
+        taken.add(id)
+    return ids

@@ -59,7 +59,7 @@ INVALIDATION_MARKER = "INVALIDATED"
 """The value of `Memory.superseded_by` if a memory was marked as wrong and nothing replaces it."""
 
 
-_ID = re.compile("[0-9a-f]{8}")
+_ID = re.compile("[0-9a-f]{8}([0-9a-f]{8})?")
 _TURN_SEPARATOR = re.compile(r"→|->|-")
 _LONGEST_TURN = 18
 _EPISODE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -233,7 +233,7 @@ class Memory:
         if self.kind is not None and type(self.kind) is not MemoryKind:
             _set(self, "kind", _kind_of(self.kind, self.title))
         if self.id and not _ID.fullmatch(self.id):
-            raise ValueError(f"The id of memory {self.title!r} is {self.id!r}; it must be eight hexadecimal digits.")
+            raise ValueError(f"The id of memory {self.title!r} is {self.id!r}; it must be 16 hexadecimal digits.")
         if self.first_episode is not None and same_episode(self.first_episode, self.episode):
             _set(self, "first_episode", None)
         at = self.superseded_in_episode

@@ -7,7 +7,7 @@ from itertools import islice
 
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.memory.credit import is_danger, is_observed_loss, reliability, results_in_words
-from zorkgpt.memory.ids import memory_id
+from zorkgpt.memory.ids import is_named_by, memory_id
 from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, SubjectKey, episode_key
 from zorkgpt.memory.places import place_text, render_place
 from zorkgpt.memory.scope import PlaceScope
@@ -128,17 +128,19 @@ def find_memory(located: Sequence[LocatedMemory], wanted: str) -> LocatedMemory 
         MemoryEditError: If several memories match.
     """
     title = " ".join(wanted.split())
-    by_id = [each for each in located if each.id == wanted]
+    by_id = [each for each in located if is_named_by(each.id, wanted)]
     matches = by_id or [each for each in located if each.memory.title == title]
     matches = matches or [each for each in located if each.memory.title.casefold() == title.casefold()]
-    matches = [each for each in matches if is_current(each.memory)] or matches
+    if not by_id:
+        matches = [each for each in matches if is_current(each.memory)] or matches
     if len(matches) > 1:
         places = (
             f"{each.id} at {cut(f'{render_place(each.location_id)} {each.location_name}'.rstrip(), _LONGEST_PLACE)}"
             for each in matches
         )
         ids = ", ".join(islice(places, _MOST_NAMED)) + (", ..." if len(matches) > _MOST_NAMED else "")
-        raise MemoryEditError(f"There are {len(matches)} memories titled {quoted(wanted)}. Give an id: {ids}.")
+        named = "whose id begins with" if by_id else "titled"
+        raise MemoryEditError(f"There are {len(matches)} memories {named} {quoted(wanted)}. Give an id: {ids}.")
     return matches[0] if matches else None
 
 

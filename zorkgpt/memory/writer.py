@@ -132,6 +132,8 @@ class MemoryWriter:
         lasting = any(each.memory.persistence.outlives_episode for each in new)
         places = {each.location_id for each in new}
         with self.changing(lasting=lasting, places=places) as draft:
+            # A database is asked for all ids at once.
+            draft.lasting.taken({memory_id(each.location_id, each.memory) for each in new})
             for each, verdicts_of_each in zip(new, verdicts, strict=True):
                 put = self._put(draft, each, verdicts_of_each, is_informed=is_informed)
                 if put is None:

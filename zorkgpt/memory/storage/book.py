@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.ids import id_of_title, memory_id, with_id
@@ -236,26 +235,26 @@ class Draft:
     def _with_ids(self, new: Sequence[tuple[SubjectKey, Memory]]) -> list[Memory]:
         """Return new memories in the form in which they are read back, each with an unused id."""
         memories = [(place, as_read(memory)) for place, memory in new]
-        wanted = {(place, memory_id(place, memory)) for place, memory in memories}
-        taken = self._ids_among(wanted)
+        wanted = {memory_id(place, memory) for place, memory in memories}
+        taken = self._taken(wanted)
 
-        def is_taken(place: SubjectKey, key: str) -> bool:
-            asked = place, key
-            return asked in taken or (asked not in wanted and asked in self._ids_among({asked}))
+        def is_taken(key: str) -> bool:
+            return key in taken or (key not in wanted and bool(self._taken({key})))
 
         stored = []
         for place, memory in memories:
             is_lasting = memory.persistence.outlives_episode
             # A lasting memory of the same title may be added later, so the id that follows from it is left to that.
-            id = with_id(place, memory, partial(is_taken, place), follows=is_lasting)
+            id = with_id(place, memory, is_taken, follows=is_lasting)
             stored.append(replace(memory, id=id))
-            taken.add((place, memory_id(place, stored[-1])))
+            taken.add(memory_id(place, stored[-1]))
         return stored
 
-    def _ids_among(self, wanted: set[tuple[SubjectKey, str]]) -> set[tuple[SubjectKey, str]]:
-        """Return those of these places and ids that are taken."""
-        memories = self.book.find(Filters(among=wanted, with_past=True))
-        return {(place, memory_id(place, memory)) for place, memory in memories}
+    def _taken(self, ids: set[str]) -> set[str]:
+        """Return the ids that a memory has, among these."""
+        ephemeral = self.book.ephemeral.items()
+        of_ephemeral = {memory_id(place, memory) for place, memories in ephemeral for memory in memories}
+        return {*self.lasting.taken(ids), *(ids & of_ephemeral)}
 
     def replace(
         self,

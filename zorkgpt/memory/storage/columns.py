@@ -42,7 +42,7 @@ CREATE TABLE IF NOT EXISTS zorkgpt_places (
 CREATE TABLE IF NOT EXISTS zorkgpt_memories (
     number {key},
     place text {bytewise} NOT NULL,
-    id text {bytewise} NOT NULL,
+    id text {bytewise} NOT NULL UNIQUE,
     has_own_id integer NOT NULL,
     category text NOT NULL,
     title text NOT NULL,
@@ -80,8 +80,7 @@ CREATE TABLE IF NOT EXISTS zorkgpt_memories (
     text_key {blob} NOT NULL,
     said text NOT NULL,
     words bigint NOT NULL,
-    revision bigint NOT NULL,
-    UNIQUE (id, place)
+    revision bigint NOT NULL
 );
 CREATE INDEX IF NOT EXISTS zorkgpt_memories_order ON zorkgpt_memories
     (place, number, is_current, vetoed, status, persistence, category, kind, episode, first_episode);

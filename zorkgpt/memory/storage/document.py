@@ -1,15 +1,17 @@
 """Parses the memory file into a document and renders it. Unchanged bytes are preserved."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING
 
+from zorkgpt.memory.ids import distinct_ids
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import has_prefix, place_order
 from zorkgpt.memory.storage.changes import Step
+from zorkgpt.memory.storage.entry import Entry
 from zorkgpt.memory.storage.escaping import decode, encode
 from zorkgpt.memory.storage.lasting import Filters, Heading, Prefix
 from zorkgpt.memory.storage.reprint import hidden_lines
@@ -150,11 +152,18 @@ class Document:
             line += section.data.count(b"\n")
 
     @property
-    def dated(self) -> "Document":
-        """This document with the episode of each memory in its header, so that later episodes don't change it."""
-        if not any(section.undated for section in self.sections):
+    def completed(self) -> "Document":
+        """This document with the episode of each memory in its header, and its id if that can't be derived.
+
+        So neither later episodes nor changes of other memories change them.
+        """
+        if all(section.is_complete for section in self.sections):
             return self
-        return replace(self, sections=tuple(section.dated() for section in self.sections))
+        return replace(self, sections=tuple(section.completed() for section in self.sections))
+
+    def taken(self, ids: Set[str]) -> Set[str]:
+        """Return the ids that a memory has, among these."""
+        return {id for section in self.sections for id in ids & section.ids}
 
     def applied(self, step: Step) -> "Document":
         """Return the document after a step.
@@ -162,7 +171,7 @@ class Document:
         Raises:
             KeyError: If the memory that is to be changed does not exist.
         """
-        place, old, document = step.location_id, step.before, self.dated
+        place, old, document = step.location_id, step.before, self.completed
         if place not in self.section_indexes and old is None:
             document = _with_section(document, new_section(place, step.location_name, self.eol))
         index = document.section_indexes[place][0] if old is None else _index_of(self, place, old)
@@ -170,7 +179,7 @@ class Document:
 
     def rewritten(self, document: "Document") -> "Document":
         """Return the other document."""
-        return document.dated
+        return document.completed
 
     def erased(self, traces: "Traces") -> "Document":
         """Return the document without traces."""
@@ -180,7 +189,7 @@ class Document:
 
     def moved(self, old: SubjectKey, new: SubjectKey) -> "Document":
         """Return the document with the sections of a place under another key. Their memories keep their ids."""
-        document = self.dated
+        document = self.completed
         for index in self.section_indexes.get(old, ()):
             document = document.replaced(index, with_key(document.sections[index], new, self.eol))
         return document
@@ -200,7 +209,7 @@ def parse(data: bytes, known: Mapping[bytes, LocationSection] | None = None) -> 
     pieces = [data[start:end] for start, end in zip(starts, [*starts[1:], len(data)], strict=True)]
     known = known or {}
     sections = tuple(known.get(piece) or parse_section(piece) for piece in pieces if piece)
-    return Document(_dated(sections, known), line_end(data))
+    return Document(_with_distinct_ids(_dated(sections, known)), line_end(data))
 
 
 def _section_starts(data: bytes) -> Iterator[int]:
@@ -242,6 +251,22 @@ def _dated(sections: tuple[LocationSection, ...], known: Collection[bytes]) -> t
         section.with_memories({id(memory): replace(memory, episode=last) for memory in undated})
         for section, undated in zip(sections, new, strict=True)
     )
+
+
+def _with_distinct_ids(sections: tuple[LocationSection, ...]) -> tuple[LocationSection, ...]:
+    """Return the sections with different ids for all memories. They depend only on the content of the file."""
+    located = [
+        (section.location_id, part)
+        for section in sections
+        if section.location_id is not None
+        for part in section.parts
+        if isinstance(part, Entry)
+    ]
+    is_as_written = all(part.written_id is None for _, part in located)
+    if is_as_written and len(set().union(*(section.ids for section in sections))) == len(located):
+        return sections
+    ids = iter(distinct_ids([(place, part.as_written) for place, part in located]))
+    return tuple(section if section.location_id is None else section.with_ids(ids) for section in sections)
 
 
 def line_end(data: bytes) -> str:

@@ -50,6 +50,18 @@ class Entry:
     """Unknown parts of the header, from a later version, as in the file."""
     undated_at: int | None = None
     """Where the header lacks its episode and turn, because a person wrote it. None if it has them."""
+    written_id: str | None = None
+    """`Memory.id` as in the file. None if the memory has the same."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the header has the episode and the id of the memory, as far as the id can't be derived."""
+        return self.undated_at is None and self.written_id is None
+
+    @property
+    def as_written(self) -> Memory:
+        """The memory with its id as in the file."""
+        return self.memory if self.written_id is None else replace(self.memory, id=self.written_id)
 
 
 PERSISTENCE_BY_TAG: dict[str, Persistence] = {persistence.upper(): persistence for persistence in Persistence}
@@ -63,7 +75,7 @@ _WORKED = re.compile(r"worked ([0-9]{1,18})/([0-9]{1,18})")
 _SAFE = re.compile(r"safe ([0-9]{1,18})/([0-9]{1,18})")
 """For a danger: how often it was met without a loss."""
 _DIED = re.compile(r"died ([0-9]{1,18})")
-_ID = re.compile(r"id ([0-9a-f]{8})")
+_ID = re.compile(r"id ([0-9a-f]{8}(?:[0-9a-f]{8})?)")
 _MARKS = ("pinned", "vetoed")
 _EPISODES = re.compile(r"(.*?)\s*(?:→|->)\s*Ep(.*)", re.IGNORECASE)
 """First seen in one episode, last in another: `1→Ep3`. Names that match this pattern have an escaped arrow."""
@@ -279,9 +291,11 @@ def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") 
     return Entry(memory, eol.join(lines) + eol, extras)
 
 
-def dated(entry: Entry) -> Entry:
-    """Return the entry with its episode and turn in the header."""
+def completed(entry: Entry) -> Entry:
+    """Return the entry with its episode and turn in the header, and its id if that can't be derived."""
     at, memory = entry.undated_at, entry.memory
+    if entry.written_id is not None:
+        return render_entry(memory, entry.extras, "\r\n" if entry.raw.endswith("\r\n") else "\n")
     if at is None:
         return entry
     meta = f" *({_episodes(memory)}, T{_turns(memory.turns)})*"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from zorkgpt.memory.checks import checked_metadata
-from zorkgpt.memory.ids import memory_id
+from zorkgpt.memory.ids import is_named_by, memory_id
 from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey, same_episode
 from zorkgpt.memory.places import has_prefix, is_place
 from zorkgpt.memory.storage.changes import Step
@@ -40,7 +40,7 @@ class Filters:
     among: Set[tuple[SubjectKey, str]] | None = None
     """Pairs of place and id, or of place and `folded` title."""
     named: str | None = None
-    """An id or a title. Case is ignored in titles."""
+    """An id, its first 8 digits, or a title. Case is ignored in titles."""
     texts: Set[bytes] | None = None
     """The keys of the texts. See `key_of`."""
     expires_by: str | None = None
@@ -97,7 +97,7 @@ class Filters:
             return False
         if self.named is not None or self.among is not None:
             names = memory_id(place, memory), folded(memory.title)
-            if self.named is not None and self.named not in names and folded(self.named) not in names:
+            if self.named is not None and not is_named_by(names[0], self.named) and folded(self.named) != names[1]:
                 return False
             if self.among is not None and (place, names[0]) not in self.among and (place, names[1]) not in self.among:
                 return False
@@ -141,6 +141,10 @@ class LastingMemories(Protocol):
 
     def memories(self, place: SubjectKey) -> list[Memory]:
         """Return the memories of a place in order, including superseded ones."""
+        ...
+
+    def taken(self, ids: Set[str]) -> Set[str]:
+        """Return the ids that a memory of the store has, among these."""
         ...
 
     def count(self) -> int:

@@ -229,10 +229,12 @@ class MarkdownStore:
             with self.file.locked():
                 self._reread_or_recover()
         state = self._file_state()
-        if state is not None and state.digest != self._digest:
+        if state is not None:
             try:
-                with self.file.locked():
-                    self._catch_up()
+                self.journal.complete_ids()
+                if state.digest != self._digest:
+                    with self.file.locked():
+                        self._catch_up()
             except MemoryStoreError as error:
                 log.warning("journal not brought up to date", extra={"path": str(self.path), "error": str(error)})
 

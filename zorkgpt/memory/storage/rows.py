@@ -1,7 +1,7 @@
 """The lasting memories in the rows of a database: one for each memory, and one for each place."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
@@ -9,7 +9,7 @@ from itertools import groupby
 from sys import maxsize
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from zorkgpt.memory.ids import memory_id
+from zorkgpt.memory.ids import AFTER_DIGITS, memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key, same_episode
 from zorkgpt.memory.places import FOLLOWING, column_of, is_place, place_in, place_order, ranges_of
 from zorkgpt.memory.storage.changes import Step, VisitCount
@@ -102,6 +102,10 @@ class MemoryRows:
         self._at = ""
         self._new: list[tuple[SubjectKey, Memory]] = []
         """Memories that wait to be written together, before the next query or statement."""
+        self._new_ids: set[str] = set()
+        """The ids of the memories that this transaction has added."""
+        self._free_ids: set[str] = set()
+        """Ids that no memory had when this transaction asked for them."""
         self._counted: dict[SubjectKey, Heading] = {}
         """Places whose visits wait to be written."""
 
@@ -177,6 +181,16 @@ class MemoryRows:
         rows = self._rows("SELECT text_key FROM zorkgpt_memories WHERE revision >= %s", (revision,))
         return {bytes(key) for (key,) in rows}, now
 
+    def taken(self, ids: Set[str]) -> Set[str]:
+        asked = list(ids) if not self._database.is_changing else [id for id in ids if id not in self._free_ids]
+        found = set[str]()
+        for page in _pages(asked):
+            query = f"SELECT id FROM zorkgpt_memories WHERE id IN ({_marks(page)})"
+            # Without writing the waiting rows, whose ids are known.
+            found.update(id for (id,) in self._database.rows(query, page))
+        self._free_ids.update(id for id in asked if id not in found)
+        return found | (ids & self._new_ids)
+
     def count(self) -> int:
         return int(self._value("SELECT count(*) FROM zorkgpt_memories"))
 
@@ -224,8 +238,9 @@ class MemoryRows:
             return set(self._with_any("text_key", list(wanted.texts)))
         if wanted.named is not None:
             at = [] if wanted.location_id is None else [column_of(wanted.location_id)]
-            query = f"{select} (id = %s OR folded_title = %s){' AND place = %s' * len(at)}"
-            return set(self._rows(query, (database_text(wanted.named), database_text(folded(wanted.named)), *at)))
+            query = f"{select} (id BETWEEN %s AND %s OR folded_title = %s){' AND place = %s' * len(at)}"
+            named, title = database_text(wanted.named), database_text(folded(wanted.named))
+            return set(self._rows(query, (named, named + AFTER_DIGITS, title, *at)))
         if wanted.among is not None:
             return set(self._at_places([(database_text(name), column_of(place)) for place, name in wanted.among]))
         if wanted.changed_after is not None and self._is_rarely_changed_after(wanted.changed_after):
@@ -334,6 +349,7 @@ class MemoryRows:
         self.before = {} if keeps_before else None
         self._at = at
         self._new, self._counted = [], {}
+        self._new_ids, self._free_ids = set(), set()
         yield
         self._write()
 
@@ -434,6 +450,7 @@ class MemoryRows:
 
     def _add(self, place: SubjectKey, memory: Memory) -> None:
         self._new.append((place, memory))
+        self._new_ids.add(memory_id(place, memory))
         if place in self._memories:
             # Without a number until it is written.
             self._memories[place].append(_Stored(0, memory_id(place, memory), memory))

@@ -1,6 +1,6 @@
 """A store that is limited to the places of a scope."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
@@ -41,6 +41,10 @@ class ScopedMemories:
 
     def memories(self, place: SubjectKey) -> list[Memory]:
         return self.whole.memories(place) if self._scope.contains(place) else []
+
+    def taken(self, ids: Set[str]) -> Set[str]:
+        """Return the ids that a memory of the whole store has, among these."""
+        return self.whole.taken(ids)
 
     def count(self) -> int:
         return len(self.find(EVERY))

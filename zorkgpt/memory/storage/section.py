@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from zorkgpt.memory.ids import distinct_ids, memory_id
+from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, MemoryKind, Persistence, SubjectKey, episode_key, same_episode
 from zorkgpt.memory.places import is_place, parse_place, render_place
 from zorkgpt.memory.storage import reprint
@@ -16,7 +16,7 @@ from zorkgpt.memory.storage.entry import (
     STATUS_BY_TAG,
     Entry,
     NotAnEntry,
-    dated,
+    completed,
     parse_entry,
     parse_name,
     render_entry,
@@ -70,11 +70,27 @@ class LocationSection:
         entries = (part for part in self.parts if isinstance(part, Entry) and part.undated_at is None)
         return [*self.episodes, *(entry.memory.episode for entry in entries)]
 
-    def dated(self) -> "LocationSection":
-        """Return the section with the episode of each memory in its header."""
-        if not self.undated:
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether all of its entries are. See `Entry.is_complete`."""
+        return all(part.is_complete for part in self.parts if isinstance(part, Entry))
+
+    @cached_property
+    def ids(self) -> frozenset[str]:
+        """The ids of the memories."""
+        place = self.location_id
+        return frozenset() if place is None else frozenset(memory_id(place, memory) for memory in self.memories)
+
+    def completed(self) -> "LocationSection":
+        """Return the section with complete entries."""
+        if self.is_complete:
             return self
-        return replace(self, parts=tuple(dated(part) if isinstance(part, Entry) else part for part in self.parts))
+        return replace(self, parts=tuple(completed(part) if isinstance(part, Entry) else part for part in self.parts))
+
+    def with_ids(self, ids: Iterator[str]) -> "LocationSection":
+        """Return the section with the next values of `Memory.id`, one for each of its memories."""
+        parts = tuple(_with_id(part, next(ids)) if isinstance(part, Entry) else part for part in self.parts)
+        return replace(self, parts=parts)
 
     def with_memories(self, new: Mapping[int, Memory]) -> "LocationSection":
         """Return the section with other values of some memories that are not in the file. See `Document`."""
@@ -149,9 +165,14 @@ def parse_section(data: bytes) -> LocationSection:
         at, visited = end, text[at:end]
     problems: list[Problem] = []
     parts = tuple(_parts(text, at, problems))
-    heading_line = text[: at - len(visited)]
-    section = LocationSection(key, name, visits, episodes, heading_line, visited, parts, tuple(problems))
-    return section.with_memories(distinct_ids(key, section.memories))
+    return LocationSection(key, name, visits, episodes, text[: at - len(visited)], visited, parts, tuple(problems))
+
+
+def _with_id(entry: Entry, id: str) -> Entry:
+    written = entry.as_written
+    if written.id == id:
+        return replace(entry, memory=written, written_id=None)
+    return replace(entry, memory=replace(written, id=id), written_id=written.id)
 
 
 def _heading_of(text: str) -> tuple[SubjectKey, str, int] | None:

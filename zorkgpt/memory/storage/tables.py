@@ -313,6 +313,13 @@ class Journal(Records):
         query = "SELECT DISTINCT memory FROM zorkgpt_journal WHERE place = %s"
         return {(place, id) for place in places for (id,) in self._database.rows(query, (render_place(place),))}
 
+    def complete_ids(self) -> None:
+        """Give records of earlier versions, which have the first half of an id, the whole id."""
+        rows = self._database.rows("SELECT id, record FROM zorkgpt_journal WHERE length(memory) = 8")
+        records = ((number, record_of(_parsed(text))) for number, text in rows)
+        ids = [(memory_id(each.change.location_id, each.change.memory), number) for number, each in records if each]
+        self._database.put("UPDATE zorkgpt_journal SET memory = %s WHERE id = %s", ids)
+
     def erase(self, traces: Traces) -> None:
         gone = [(render_place(place),) for place in traces.gone]
         self._database.put("DELETE FROM zorkgpt_journal WHERE place = %s", gone)

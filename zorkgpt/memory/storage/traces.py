@@ -71,7 +71,7 @@ class Traces:
 
 
 def document_without(document: Document, traces: Traces) -> Document:
-    sections = [_section(section, traces, document.eol) for section in document.dated.sections]
+    sections = [_section(section, traces, document.eol) for section in document.completed.sections]
     if all(map(is_, sections, document.sections)):
         return document
     return replace(document, sections=tuple(section for section in sections if section is not None))

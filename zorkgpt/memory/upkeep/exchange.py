@@ -237,8 +237,14 @@ def convert(source: Store | EarlierStore, target: Store) -> int:
     with target.transaction() as draft:
         if not is_empty(draft.lasting):
             raise MemoryStoreError(f"{target.name} is not empty. Name a file that does not exist yet.")
-        draft.rewrite(document if target.has_file else _dated(document, source.journal))
-    target.journal.copy(source.journal)
+        if target.has_file:
+            draft.rewrite(document)
+        else:
+            # First, because records of earlier versions get whole ids.
+            target.journal.copy(source.journal)
+            draft.rewrite(_dated(document, target.journal))
+    if target.has_file:
+        target.journal.copy(source.journal)
     target.trials.append(source.trials.trials())
     return len(document.find(EVERY))
 
