@@ -87,6 +87,8 @@ class ZorkOrchestratorV2:
         if memory and self.services.config.simple_memory.audit:
             memory.audit(game.all_objects())
         opening = self._cycle.open(text)
+        if memory:
+            memory.process_turn()
         self._open = True
         event = self.services.episode_log.begin(
             player=options.choice.kind,
@@ -144,6 +146,8 @@ class ZorkOrchestratorV2:
         if not self._open:
             self.reset_episode()
         record = self._cycle.play(action)
+        if self.services.memory:
+            self.services.memory.process_turn(record)
         self._episodes.process_turn(record)
         self._watch.lap(Part.LOGGING)
         # Notify watchers before the checkpoint, because a turn after it is not played again on resuming.

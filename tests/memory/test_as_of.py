@@ -5,13 +5,16 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from session.history import TurnRecord
 from tests.fixtures.memory import memory
-from tests.fixtures.runs import a_run
+from tests.fixtures.runs import AfterTurn, a_run, a_walkthrough
 from tests.fixtures.stores import journal_file, past_of
+from zorkgpt.cli.memories import app
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.runlog.episodes import read_episode
+from zorkgpt.viewer.run_files import open_run
 
 
 class Play:
@@ -27,6 +30,7 @@ class Play:
         for change in changes:
             change(self.manager)
         self.seen[self.state.episode_id, number] = self.lasting()
+        self.manager.process_turn()
 
     def lasting(self):
         self.manager.all_memories()
@@ -85,16 +89,18 @@ def test_repeated_turn_counts_as_the_latest(tmp_path, persistence):
     assert titles == [[], ["A"], ["A", "B", "C"]]
 
 
-@pytest.mark.parametrize(("ended", "titles"), [("", ["A", "By hand"]), ("2026-01-01T00:00:00", ["A"])])
-def test_changes_after_the_end_of_an_episode_are_not_in_it(tmp_path, ended, titles):
+def test_changes_after_the_last_turn_belong_to_it_until_the_next_one(tmp_path):
     play = Play(tmp_path, 2)
     play.turn(1, adds("A"))
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as by_hand:
         by_hand.add_memory(5, "Hall", memory("By hand"))
-    log = tmp_path / "runs" / "2" / "episode_log.jsonl"
-    log.parent.mkdir(parents=True)
-    log.write_text(f'{{"event": "episode_ended", "time": "{ended}"}}\n' if ended else "{}\n")
-    assert [memory.title for memory in past_of(tmp_path / "Memories.md").all_memories(2, 1)[5]] == titles
+
+    def titles(turn):
+        return [memory.title for memory in past_of(tmp_path / "Memories.md").all_memories(2, turn)[5]]
+
+    assert titles(1) == ["A", "By hand"]
+    play.turn(2)
+    assert (titles(1), titles(2)) == (["A"], ["A", "By hand"])
 
 
 def test_memories_older_than_the_journal_were_always_there(tmp_path):
@@ -108,19 +114,63 @@ def test_memories_older_than_the_journal_were_always_there(tmp_path):
     assert [memory.title for memory in play.manager.as_of(2, 3)[5]] == ["Old", "New"]
 
 
-def test_edit_in_the_file_takes_effect_with_the_preceding_change(tmp_path):
+def test_edit_in_the_file_belongs_to_the_turn_that_finds_it(tmp_path):
     path = tmp_path / "Memories.md"
     play = Play(tmp_path, 2)
     play.turn(1, adds("A"))
+    play.turn(7)
     path.write_text(path.read_text().replace("The text of A.", "Said better."))
     play.turn(8, adds("B"))
-    assert [memory.text for memory in play.manager.as_of(2, 7)[5]] == ["Said better."]
-    assert [memory.text for memory in play.manager.as_of(2, 8)[5]] == ["Said better.", "The text of B."]
-    path.write_text(path.read_text().replace("Said better.", "Said best."))
-    with play.manager.store.transaction():
-        # Adds the edit to the journal.
-        pass
-    assert [memory.text for memory in play.manager.as_of(2, 9)[5]] == ["Said best.", "The text of B."]
+    texts = [[memory.text for memory in play.manager.as_of(2, turn)[5]] for turn in (1, 7, 8, 9)]
+    assert texts == [["The text of A."]] * 2 + [["Said better.", "The text of B."]] * 2
+
+
+def test_every_view_has_an_edit_in_the_same_turn(tmp_path):
+    """A memory is learned in turn 5 and edited in turn 20."""
+    path = tmp_path / "Memories.md"
+
+    def learn():
+        run.simple_memory.add_memory(181, "Hall", memory("Bell", episode=1, turns="5"))
+
+    def edit():
+        path.write_text(path.read_text().replace("The text of Bell.", "Said better."))
+
+    watchers = (AfterTurn(5, learn), AfterTurn(19, edit))
+    with a_walkthrough(tmp_path, *["wait"] * 25, turns=25, watchers=watchers) as run:
+        run.play_episode()
+    files = open_run(tmp_path)
+    with SimpleMemoryManager.open(path) as manager:
+        bell = manager.get("Bell")
+        [explained] = manager.explain("Bell")
+
+        def as_of(turn):
+            return [memory.text for memory in manager.as_of(1, turn).get(181, ())]
+
+        def of_history(turn):
+            changes = [each for each in manager.history(bell.id) if (each.episode, each.turn) <= (1, turn)]
+            return [each.after.text for each in changes[-1:]]
+
+        def explanation(turn):
+            records = [each for each in explained.records if (1, each.turn_stamp.turn) <= (1, turn)]
+            return [each.change.after.text for each in records[-1:]]
+
+        def command(turn):
+            shown = CliRunner().invoke(app, ["show", "--workdir", str(tmp_path), "--as-of", f"1:{turn}"]).stdout
+            return [text for text in ("The text of Bell.", "Said better.") if text in shown]
+
+        def page(turn):
+            [thread] = files.threads.of_place(181)
+            texts = [each["set"].get("text") for each in thread if each["at"] <= 1_000_000 + turn]
+            return [text for text in texts if text][-1:]
+
+        for view in (as_of, of_history, explanation, command, page):
+            assert [view(turn) for turn in (4, 10, 19, 20, 25)] == [
+                [],
+                ["The text of Bell."],
+                ["The text of Bell."],
+                ["Said better."],
+                ["Said better."],
+            ], view.__name__
 
 
 EVENTS = st.lists(

@@ -475,7 +475,8 @@ class SimpleMemoryManager(AgentMemory):
         self.new_episode()
 
     def process_turn(self, record: object = None) -> None:
-        """Do nothing. `record_action_outcome` learns from a turn."""
+        """Record that the current turn has ended, so that later changes by a person belong to the next one."""
+        self._writer.end_turn()
 
     def process_periodic_update(self) -> None:
         """Do nothing. Writes are immediate."""

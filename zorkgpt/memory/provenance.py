@@ -176,7 +176,8 @@ def _plain(record: HistoryRecord) -> dict[str, Any]:
 class AsOf:
     """The memories at the end of any turn, by replaying the journal.
 
-    The player's changes have an episode and a turn. A person's change belongs to the turn of the change before it.
+    Every change has an episode and a turn. That of a person's change is the first turn that ended after it. Changes
+    since the last turn belong to that turn.
 
     Args:
         journal: The journal of the memory.
@@ -188,6 +189,7 @@ class AsOf:
 
     def __init__(self, journal: Journal, runs: Path | None = None) -> None:
         self._runs = runs
+        self._journal = journal
         self._lasting: list[HistoryRecord] = []
         """The records of lasting memories."""
         self._turns: dict[int | str, list[int]] = {}
@@ -242,33 +244,13 @@ class AsOf:
         if done == 0 < len(turns):
             return positions[0]
         if done:
-            ended = self._ended(episode) if done == len(turns) else None
-            return self._with_later_edits(positions[done - 1] + 1, ended)
+            count = positions[done - 1] + 1
+            if self._journal.is_last_turn(episode, turn):
+                while count < len(self._lasting) and self._lasting[count].turn_stamp is None:
+                    count += 1
+            return count
         later = [first for other, (first, *_) in self._positions.items() if _is_later(other, episode)]
         return min(later, default=len(self._lasting))
-
-    def _with_later_edits(self, count: int, ended: str | None) -> int:
-        """Return the count including a person's changes right after it, before the episode ended."""
-        while count < len(self._lasting) and self._lasting[count].turn_stamp is None:
-            if ended is not None and self._lasting[count].at[:19] > ended[:19]:
-                break
-            count += 1
-        return count
-
-    def _ended(self, episode: int | str) -> str | None:
-        """Return the end of the episode as ISO 8601. None if it has not ended or this is unknown."""
-        if self._runs is None:
-            return None
-        ended = None
-        with suppress(*UNREADABLE), open_log(self._runs / _folder(episode) / EPISODE_LOG) as log:
-            for line in lines_of(log, RECORD):
-                if (
-                    b'"episode_ended"' in line
-                    and (row := json_object(line, RECORD))
-                    and row.get("event") == "episode_ended"
-                ):
-                    ended = row.get("time")
-        return ended if isinstance(ended, str) else None
 
 
 def _is_later(episode: int | str, than: int | str) -> bool:

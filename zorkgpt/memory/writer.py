@@ -397,6 +397,15 @@ class MemoryWriter:
                 with self.changing(lasting=True, counts_only=True):
                     pass
 
+    def end_turn(self) -> None:
+        """Record that the current turn has ended, if there is a history."""
+        try:
+            with self.store.guard:
+                if self.store.journal.size():
+                    self.store.journal.end_turn(self._state.episode, self._state.turn)
+        except MemoryStoreError as error:
+            self._log.warning("the end of a turn is not recorded", extra={"error": str(error)})
+
     def forget_episode(self) -> None:
         """Drop the ephemeral memories and the counts of the episode."""
         if self._debug:

@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import HistoryRecord, differences, record_of, row_of
 from zorkgpt.memory.storage.markdown import is_awaited
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
-from zorkgpt.memory.storage.tables import Journal
+from zorkgpt.memory.storage.tables import UNDATED_SOURCES, Journal
 from zorkgpt.viewer.json_lines import JournalRows, cut, episode_of, json_safe, text, turn_key, whole_number
 from zorkgpt.viewer.memory_file import MemoryFile
 
@@ -90,6 +91,7 @@ class MemoryThreads:
             was_read = True
         before = self.rows.end
         for row in self.rows.new():
+            row = self._dated(row)
             record = record_of(row)
             if record is not None:
                 self._add_change(row, record.change, _stamp(row, self._now, moments))
@@ -103,6 +105,15 @@ class MemoryThreads:
         if is_due:
             self._compare(self.file.document, latest)
         self.changes += is_due or has_new_rows
+
+    def _dated(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return the row of the last record with its turn, as the journal does."""
+        if "turn" in row or row.get("source") in UNDATED_SOURCES:
+            return row
+        at = None
+        with suppress(MemoryStoreError):
+            at = Journal(self._database).turn_of(self.rows.end)
+        return row if at is None else {**row, "episode": at[0], "turn": at[1]}
 
     @property
     def names(self) -> dict[SubjectKey, str]:

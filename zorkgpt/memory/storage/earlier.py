@@ -24,7 +24,7 @@ class EarlierStore:
 
     def __init__(self, database: SqliteDatabase | PostgresDatabase) -> None:
         self._database = database
-        self.journal = Journal(database)
+        self.journal = Journal(database, has_turns=False)
         self.trials = Trials(database)
         document = parse(b"".join(_sections(database)))
         self.document = PersonEdits(self.journal).marked(document)

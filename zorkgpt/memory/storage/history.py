@@ -112,7 +112,7 @@ class MemoryChange:
     source: str
     """See `HistoryRecord.source`."""
     episode: int | str | None
-    """None if unknown, as for a change by a person."""
+    """The turn in which a change between two turns was found. None if unknown."""
     turn: int | None
     """None if unknown."""
     before: Memory | None

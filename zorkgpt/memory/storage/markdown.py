@@ -6,7 +6,7 @@ person edited the file.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from hashlib import sha256
 from logging import INFO, WARNING
@@ -156,6 +156,10 @@ class MarkdownStore:
                 if not self._reread():
                     with self.file.locked():
                         self._reread_or_recover()
+                elif (state := self._file_state()) is not None and state.digest != self._digest:
+                    # Record an edit in the turn that finds it. If this fails, the next write records it.
+                    with suppress(MemoryStoreError), self.file.locked():
+                        self._catch_up()
 
     def matching(
         self, asked: Iterable[str], wanted: Filters, limit: int

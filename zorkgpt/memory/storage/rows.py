@@ -63,7 +63,7 @@ class _Stored(NamedTuple):
     memory: Memory
 
 
-class _Place(NamedTuple):
+class _PlaceRow(NamedTuple):
     """A row of a place."""
 
     number: int
@@ -91,7 +91,7 @@ class MemoryRows:
         self._first_expiry: tuple[str | None] | None = None
         """The earliest `expires_at`, or None if no memory expires. None if it was not read."""
         self._memories: dict[SubjectKey, list[_Stored]] = {}
-        self._places: dict[SubjectKey, _Place | None] = {}
+        self._places: dict[SubjectKey, _PlaceRow | None] = {}
         """None for a place that doesn't exist."""
         self._cached = 0
         self.before: dict[int, bytes | None] | None = None
@@ -139,17 +139,17 @@ class MemoryRows:
         found = self._places_of(places)
         return {place: row.heading for place, row in found.items() if row is not None}
 
-    def _place_of(self, place: SubjectKey) -> _Place | None:
+    def _place_of(self, place: SubjectKey) -> _PlaceRow | None:
         return self._places[place] if place in self._places else self._places_of([place])[place]
 
-    def _places_of(self, places: Iterable[SubjectKey]) -> dict[SubjectKey, _Place | None]:
+    def _places_of(self, places: Iterable[SubjectKey]) -> dict[SubjectKey, _PlaceRow | None]:
         known = self._places
         found = dict.fromkeys(places)
         missing = {column_of(place): place for place in found if place not in known}
         for page in _pages(list(missing)):
             query = f"SELECT place, number, name, visits, episodes FROM zorkgpt_places WHERE place IN ({_marks(page)})"
             for column, number, name, visits, episodes in self._rows(query, page):
-                found[missing[column]] = _Place(number, Heading(name, visits, tuple(json.loads(episodes))))
+                found[missing[column]] = _PlaceRow(number, Heading(name, visits, tuple(json.loads(episodes))))
         self._places |= {place: found[place] for place in missing.values()}
         self._cached += len(missing)
         return {place: known.get(place, row) for place, row in found.items()}
@@ -503,7 +503,7 @@ class MemoryRows:
     def _set_heading(self, place: SubjectKey, heading: Heading) -> None:
         row = self._place_of(place)
         self._counted[place] = heading
-        self._places[place] = _Place(0 if row is None else row.number, heading)
+        self._places[place] = _PlaceRow(0 if row is None else row.number, heading)
 
     def _note(self, key: int, table: str) -> None:
         """Keep the original of a row before its first change."""

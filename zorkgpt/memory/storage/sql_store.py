@@ -31,6 +31,7 @@ from zorkgpt.memory.storage.sqlite import IN_MEMORY, SqliteDatabase
 from zorkgpt.memory.storage.tables import (
     SCHEMA,
     STATE_SCHEMA,
+    TURNS_SCHEMA,
     UNDO_SCHEMA,
     VECTORS_SCHEMA,
     AnswerTable,
@@ -276,7 +277,7 @@ class SqliteStore(SqlStore):
     ) -> None:
         is_in_memory = str(path) == IN_MEMORY
         file = Path(path if is_in_memory else os.path.realpath(path))
-        schema = STATE_SCHEMA + MEMORIES_SCHEMA + SCHEMA + UNDO_SCHEMA + VECTORS_SCHEMA + WORDS_SCHEMA
+        schema = STATE_SCHEMA + MEMORIES_SCHEMA + SCHEMA + UNDO_SCHEMA + VECTORS_SCHEMA + WORDS_SCHEMA + TURNS_SCHEMA
         database = SqliteDatabase(file, schema=schema, kind=_KIND, is_truth=True, timeout_s=lock_timeout_s)
         # A memory without a file must not find `runs/` in the current folder.
         path = Path(os.devnull, IN_MEMORY) if is_in_memory else file

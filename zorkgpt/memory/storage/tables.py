@@ -33,7 +33,7 @@ _PAGE = 5_000
 """Number of rows read at a time."""
 _MOST_PARAMETERS = 400
 """Maximum number of parameters of a query."""
-_UNDATED_SOURCES = ("baseline", "recovered")
+UNDATED_SOURCES = ("baseline", "recovered")
 """Sources of records whose time is when a memory was found, and not when it was stored."""
 
 _BY_PERSON = f"source IN ({', '.join(map(repr, PERSON_SOURCES))})"
@@ -105,8 +105,21 @@ CREATE TABLE IF NOT EXISTS zorkgpt_undo_parts (
 """
 """Parts of the memories at the time of checkpoints. See `zorkgpt.memory.storage.restorer`."""
 
+TURNS_SCHEMA = """
+CREATE TABLE zorkgpt_turns (
+    id {key},
+    episode text NOT NULL,
+    turn bigint NOT NULL,
+    position bigint NOT NULL,
+    UNIQUE (episode, turn)
+);
+CREATE INDEX zorkgpt_turns_position ON zorkgpt_turns (position, id)
+"""
+"""The turns of the game. `position` is the last position of the journal at the end of a turn."""
+
 MIGRATIONS: tuple[str, ...] = (
     f"CREATE INDEX zorkgpt_journal_changes ON zorkgpt_journal (memory, id) WHERE {_IS_NO_COUNT}",
+    TURNS_SCHEMA,
 )
 """Statements that upgrade the tables to each next version, from version 1 on. The same for every database.
 
@@ -213,9 +226,12 @@ class Journal(Records):
 
     table = "zorkgpt_journal"
 
-    def __init__(self, database: Rows, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    def __init__(
+        self, database: Rows, now: Callable[[], datetime] = lambda: datetime.now(UTC), *, has_turns: bool = True
+    ) -> None:
         super().__init__(database)
         self._now = now
+        self._has_turns = has_turns
 
     def append(
         self, changes: Iterable[Change], *, source: str = "agent", turn_stamp: TurnStamp | None = None, at: str = ""
@@ -254,22 +270,44 @@ class Journal(Records):
             ],
         )
 
+    def end_turn(self, episode: int | str, turn: int) -> None:
+        """Record that a turn has ended. Changes since the turn before, such as those by a person, belong to it."""
+        self._database.put(
+            "INSERT INTO zorkgpt_turns (episode, turn, position) VALUES (%s, %s, %s) "
+            "ON CONFLICT (episode, turn) DO UPDATE SET position = excluded.position",
+            [(_key(episode_key(episode)), turn, self.size())],
+        )
+
+    def turn_of(self, position: int) -> tuple[int | str, int] | None:
+        """Return the episode and turn that had the record at a position first. None if no turn has ended since."""
+        query = "SELECT episode, turn FROM zorkgpt_turns WHERE position >= %s ORDER BY position, id LIMIT 1"
+        rows = self._database.rows(query, (position,))
+        return (json.loads(rows[0][0]), int(rows[0][1])) if rows else None
+
+    def is_last_turn(self, episode: int | str, turn: int) -> bool:
+        """Return whether no later turn has ended."""
+        rows = self._database.rows("SELECT episode, turn FROM zorkgpt_turns ORDER BY id DESC LIMIT 1")
+        return not rows or (json.loads(rows[0][0]) == episode_key(episode) and turn >= rows[0][1])
+
     def records(self, place: SubjectKey | None = None, *, start: int = 0) -> Iterator[HistoryRecord]:
         """Yield the records after a position, of all places or of one, oldest first."""
         if place is None:
-            return self._read(text for _, text in self.texts_from(start))
+            return self._read(self.texts_from(start))
         return self._select("place = %s AND id > %s", (render_place(place), start))
 
     def _select(self, condition: str, parameters: Sequence[object]) -> Iterator[HistoryRecord]:
-        query = f"SELECT record FROM zorkgpt_journal WHERE {condition} ORDER BY id"
-        return self._read(text for (text,) in self._database.rows(query, parameters))
+        query = f"SELECT id, record FROM zorkgpt_journal WHERE {condition} ORDER BY id"
+        return self._read(self._database.rows(query, parameters))
 
-    def _read(self, texts: Iterable[str]) -> Iterator[HistoryRecord]:
-        """Yield the records of the scope among JSON texts."""
-        for text in texts:
+    def _read(self, rows: Iterable[tuple[int, str]]) -> Iterator[HistoryRecord]:
+        """Yield the records of the scope among positions and JSON texts. Changes between turns get the next turn."""
+        for position, text in rows:
             record = record_of(_parsed(text))
             if record is None or not self._scope.contains(record.change.location_id):
                 continue
+            is_undated = self._has_turns and record.turn_stamp is None and record.source not in UNDATED_SOURCES
+            if is_undated and (at := self.turn_of(position)):
+                record = replace(record, turn_stamp=TurnStamp(*at))
             if self._scope.path and record.change.kind == "moved":
                 # The reason names the other place, which may be outside the scope.
                 record = replace(record, change=replace(record.change, reason=None))
@@ -284,14 +322,14 @@ class Journal(Records):
 
     def history(self, place: SubjectKey, memory: str) -> list[HistoryRecord]:
         """Return the records of the memory with this id, oldest first, including those from before it was moved."""
-        query = "SELECT place, kind, record FROM zorkgpt_journal WHERE memory = %s ORDER BY id"
+        query = "SELECT place, kind, id, record FROM zorkgpt_journal WHERE memory = %s ORDER BY id"
         rows = self._database.rows(query, (memory,))
         places = {render_place(place)}
         # A move is recorded as a removal from the old place, and then as an addition to the new place.
-        for (old_place, kind, _), (new_place, *_) in zip(reversed(rows[:-1]), reversed(rows[1:]), strict=True):
+        for (old_place, kind, *_), (new_place, *_) in zip(reversed(rows[:-1]), reversed(rows[1:]), strict=True):
             if kind == "moved" and new_place in places:
                 places.add(old_place)
-        return list(self._read(text for record_place, _, text in rows if record_place in places))
+        return list(self._read((number, text) for at, _, number, text in rows if at in places))
 
     def places(self, prefix: str | tuple[int | str, ...] | None = None) -> set[SubjectKey]:
         """Return the places that have records.
@@ -352,12 +390,12 @@ class Journal(Records):
             created: dict[tuple[str, str], str | None] = {}
             for place, memory, kind, source, at in self._database.rows(query, ids):
                 if kind == "added":
-                    created[place, memory] = None if source in _UNDATED_SOURCES else at
+                    created[place, memory] = None if source in UNDATED_SOURCES else at
                 if (key := keys.get((place, memory))) is not None:
-                    is_undated = kind == "added" and source in _UNDATED_SOURCES
+                    is_undated = kind == "added" and source in UNDATED_SOURCES
                     if kind == "moved":
                         first = self.history(*key)[0]
-                        created[place, memory] = None if first.source in _UNDATED_SOURCES else first.at
+                        created[place, memory] = None if first.source in UNDATED_SOURCES else first.at
                     origins[key] = Origin(created.get((place, memory)), None if is_undated else at, source)
         return origins
 
@@ -476,6 +514,7 @@ def discard(
     """Delete the changes of lasting memories, the trials and the answers after these positions."""
     if journal is not None:
         database.put("DELETE FROM zorkgpt_journal WHERE episode IS NULL AND id > %s", [(journal,)])
+        database.put("DELETE FROM zorkgpt_turns WHERE position > %s", [(journal,)])
     if trials is not None:
         database.put("DELETE FROM zorkgpt_trials WHERE id > %s", [(trials,)])
     if answers is not None:
