@@ -1,23 +1,32 @@
-"""Count the stack frames of this package between the recording of a turn and the write to the memory file.
+"""Count the stack frames between the recording of a turn and the write to the memory file, and the calls of a write.
 
 `uv run python -m benchmarks.frames` prints the stack at the write for a new memory, a memory seen again, and a memory
-that replaces another. A scripted synthesizer provides the memories.
+that replaces another. A scripted synthesizer provides the memories. Then it prints the calls of this package's Python
+functions by file, for a memory that is added to a place with three others.
 """
 
 import os
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
+from types import FrameType
 
 import zorkgpt
 from zorkgpt.files import Disk
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import ZMachineContext
+from zorkgpt.memory.models import Memory, ZMachineContext
 from zorkgpt.memory.storage.markdown import MarkdownStore
 
 PACKAGE = str(Path(zorkgpt.__file__).parent) + os.sep
 PLACE = 12, "Cellar"
+MEMORIES = (
+    ("Bar holds the door", "An iron bar holds the door shut."),
+    ("Lamp is bright", "The brass lamp gives light for a long time."),
+    ("Stairs lead down", "The stone stairs lead down to the river."),
+    ("Window is nailed", "The window is nailed shut and cannot be opened."),
+)
 
 
 class WatchedDisk(Disk):
@@ -99,12 +108,37 @@ def measured(folder: Path) -> dict[str, list[str]]:
     return found
 
 
+def calls(folder: Path) -> Counter[str]:
+    """Return the number of calls by file while the last memory is added."""
+    counts: Counter[str] = Counter()
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(PACKAGE):
+            counts[frame.f_code.co_filename.removeprefix(PACKAGE)] += 1
+
+    manager = SimpleMemoryManager(config=Settings(), path=folder / "Memories.md")
+    *before, last = [Memory("NOTE", title, 1, "1", None, text, "permanent") for title, text in MEMORIES]
+    for memory in before:
+        manager.add_memory(*PLACE, memory)
+    sys.setprofile(count)
+    try:
+        manager.add_memory(*PLACE, last)
+    finally:
+        sys.setprofile(None)
+    return counts
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for case, frames in measured(Path(folder)).items():
             print(f"{case}: {len(frames)} frames")
             for frame in frames:
                 print(f"  {frame}")
+    with tempfile.TemporaryDirectory() as folder:
+        counts = calls(Path(folder))
+    print(f"added beside three others: {counts.total()} calls in {len(counts)} files")
+    for file, number in counts.most_common():
+        print(f"{number:5} {file}")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from zorkgpt.memory.dedup.decision import absorb, decide
-from zorkgpt.memory.dedup.deduplicator import Deduplicator, is_compared
+from zorkgpt.memory.dedup.deduplicator import Deduplicator, comparable
 from zorkgpt.memory.entailment.comparison import Comparison
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import place_order
@@ -52,7 +52,7 @@ def find_repeats(store: Store, deduplicator: Deduplicator, threshold: float | No
     merges: list[Merge] = []
     for location_id in sorted(store.lasting.places(), key=place_order):
         name = heading_of(store.lasting, location_id).name
-        memories = [*filter(is_compared, store.lasting.memories(location_id))][-_MOST_AT_A_PLACE:]
+        memories = comparable(store.lasting.memories(location_id))[-_MOST_AT_A_PLACE:]
         merges += _of_place(deduplicator, location_id, name, memories, threshold, last_question)
     return merges
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from zorkgpt.memory.dedup.decision import NEW, Decision, decide
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
@@ -111,10 +111,10 @@ class Deduplicator:
             is_informed: See `decide`.
             after: Memories of the same place that are stored before it.
         """
-        if (self.judge is None and self.index.is_lost) or not is_compared(memory):
+        if (self.judge is None and self.index.is_lost) or not comparable([memory]):
             return {}
         try:
-            among = [*self._lasting(location_id), *filter(is_compared, after)]
+            among = [*self._lasting(location_id), *comparable(after)]
             comparisons = self._relevant(location_id, memory, is_informed, among)
             if any(map(_merges, comparisons)):
                 return {}
@@ -139,16 +139,16 @@ class Deduplicator:
             is_informed: Whether the author saw the memories of the place and named the ones to replace.
             verdicts: The judge's verdicts about the pairs that the word check leaves unsure.
         """
-        if not is_compared(memory):
+        if not comparable([memory]):
             return NEW
         try:
             started = time.perf_counter()
-            comparisons = self._relevant(location_id, memory, is_informed, [*filter(is_compared, among)])
+            comparisons = self._relevant(location_id, memory, is_informed, comparable(among))
             self.counts.compared += 1
             self.counts.total_ms += (time.perf_counter() - started) * 1000
-            if not any(map(_merges, comparisons)):
+            if verdicts and not any(map(_merges, comparisons)):
                 comparisons = _with_verdicts(comparisons, verdicts)
-            return decide(memory, comparisons)
+            return decide(memory, comparisons) if comparisons else NEW
         except Exception as error:
             # Store the memory even if it can't be compared.
             self._errors += 1
@@ -204,6 +204,8 @@ class Deduplicator:
         if known and self.judge is None and len(known) <= _MOST_BY_WORDS:
             self.index.prepare()
             known = [memory for memory in known if compared(memory, new, None).relation != "unsure"]
+        if not known:
+            return []
         return [
             each
             for each in self._compared_with_each(location_id, new, known)
@@ -279,7 +281,7 @@ class Deduplicator:
 
     def _lasting(self, location_id: SubjectKey) -> list[Memory]:
         with self._store.guard:
-            return [*filter(is_compared, self._store.lasting.memories(location_id))]
+            return comparable(self._store.lasting.memories(location_id))
 
     def _compared_with_each(self, location_id: SubjectKey, new: Memory, known: Sequence[Memory]) -> list[Comparison]:
         """Compare the new memory with each known one. Without vectors, at most the last 500 are compared."""
@@ -403,23 +405,14 @@ def _add_wording(
         del texts[:-_MOST_WORDINGS]
 
 
-_MemoryRelation = Literal["same", "adds", "conflict", "unsure", "distinct"]
-_RELATIONS: dict[str, _MemoryRelation] = {
-    "same": "same",
-    "adds": "adds",
-    "contradicts": "conflict",
-    "distinct": "distinct",
-}
-
-
 def _with_verdicts(comparisons: Iterable[Comparison], verdicts: VerdictByWords) -> list[Comparison]:
     """Return the comparisons with the judge's verdicts in place of "unsure"."""
     judged = []
     for comparison in comparisons:
         verdict = verdicts.get(_words(comparison.known)) if comparison.relation == "unsure" else None
         if verdict is not None:
-            relation, reason = _RELATIONS[verdict.relation], verdict.reason or verdict.relation
-            comparison = replace(comparison, relation=relation, reason=reason, by="model")
+            relation = "conflict" if verdict.relation == "contradicts" else verdict.relation
+            comparison = replace(comparison, relation=relation, reason=verdict.reason or verdict.relation, by="model")
         judged.append(comparison)
     return judged
 
@@ -432,9 +425,13 @@ def _merges(comparison: Comparison) -> bool:
     return comparison.relation in ("same", "adds")
 
 
-def is_compared(memory: Memory) -> bool:
-    """Return whether the memory is compared with others: it must be current and lasting, and have a text."""
-    return memory.persistence.outlives_episode and is_current(memory) and bool(memory.text.strip())
+def comparable(memories: Iterable[Memory]) -> list[Memory]:
+    """Return the memories that are compared with others: the current and lasting ones with a text."""
+    return [
+        memory
+        for memory in memories
+        if memory.persistence.outlives_episode and is_current(memory) and memory.text.strip()
+    ]
 
 
 def _undone_pairs(journal: Journal) -> frozenset[tuple[str, str]]:

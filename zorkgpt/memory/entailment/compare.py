@@ -1,19 +1,23 @@
-"""The comparison of two texts by their words.
+"""The word check: whether one text repeats, extends or contradicts another, decided from their words.
 
 Cosine similarity can't distinguish a paraphrase from a contradiction, because one word makes the difference. So this is
 strict: the result is `same` or `adds` only if every word is accounted for.
 """
 
+import re
+import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from zorkgpt.memory.entailment import lexicon
-from zorkgpt.memory.entailment.lexicon import forms_of, is_past, stems_of
-from zorkgpt.memory.entailment.text import Text, read
 
 TextRelation = Literal["same", "adds", "conflict", "unsure"]
+Form = Literal["base", "s", "past", "ing"]
 
+LONGEST = 4000
+"""Maximum number of characters of a text that is cached, and of a memory that is compared."""
 _LEADING_WORDS = 12
 """Maximum length of a clause before the main clause."""
 _NAMED_WORDS = 8
@@ -21,6 +25,20 @@ _NAMED_WORDS = 8
 # Within a sentence, a verb follows its subject. After one of these, the word may be a noun or an adjective.
 _NO_SUBJECT = lexicon.FUNCTION_WORDS - lexicon.PRONOUNS
 _MAY_BE_LEFT_OUT = lexicon.FUNCTION_WORDS | lexicon.NEGATIONS | {"do", "does", "did", "to", "of", "you"}
+_AFTER_KEPT_ARTICLE = lexicon.FUNCTION_WORDS | lexicon.KEEPS_ARTICLE
+
+_OPENING, _CLOSING = "\"'“‘«([{*_~「", ".,;:!…\"'”’»)]}*_~。、，；：！」"
+_QUOTES = frozenset("\"'“”‘’«»")
+_ENDS, _PAUSES = frozenset(".;!…。；！"), frozenset(",:)、，：")
+# Case makes a difference in these: "aBc", "kHz", "5 MW", "plan A".
+_MAY_COUNT = re.compile(r"[a-z0-9][A-Z]|\d [A-Za-z]{1,2}\b| A\b")
+_CASE_COUNTS = re.compile(
+    r"\w{0,20}[a-z0-9][A-Z]\w{0,20}|(?<=\d )(?!(?:AM|PM)\b)(?:[A-Za-z]?[A-Z]|[A-Z][a-z])\b|(?<=[a-z0-9] )A\b(?! [A-Z])"
+)
+
+
+# Such a stem doubles its last letter before -ed and -ing ("plan", "planned"), so "planed" is not its form.
+_DOUBLES = re.compile(r"[^aeiou]*[aeiou][^aeiouwxy]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +50,12 @@ class Contrast:
 
 
 def compare(older: str, newer: str) -> Contrast:
+    """Return how the newer text relates to the older one, as `relation_of` does, with the reasons."""
+    relation = relation_of(older, newer)
+    return Contrast(relation, reasons_for(relation, older, newer))
+
+
+def relation_of(older: str, newer: str) -> TextRelation:
     """Return how the newer text relates to the older one.
 
     - `same`: they say the same, in either order.
@@ -39,28 +63,16 @@ def compare(older: str, newer: str) -> Contrast:
     - `conflict`: they differ only in one negation or one pair of opposites.
     - `unsure`: anything else, including texts about different things.
     """
-    relation = relation_of(older, newer)
-    if relation == "same":
-        return Contrast("same")
-    first, second = read(older), read(newer)
-    if not first.words or not second.words:
-        return Contrast("unsure", ("one has no words",))
-    if relation == "adds":
-        return Contrast("adds", (f"adds: {' '.join(only_in(second, first)) or 'words that are there already'}",))
-    if relation == "unsure" and relation_of(newer, older) == "adds":
-        return Contrast("unsure", ("the older one says more",))
-    return Contrast(relation, _differences(first, second))
-
-
-def relation_of(older: str, newer: str) -> TextRelation:
-    """Return how the newer text relates to the older one, as in `compare`, without looking for the differences."""
-    return "unsure" if _lacks_words(older, newer) else _relation(older, newer)
-
-
-# Cached because all memories of a place are compared after each episode, and few of them are new.
-@lru_cache(maxsize=1 << 15)
-def _relation(older: str, newer: str) -> TextRelation:
-    first, second = read(older), read(newer)
+    # Without a call of `read`, because this runs for each pair of memories of a place.
+    reading = _read_cached if len(older) <= LONGEST and len(newer) <= LONGEST else _read
+    first, second = reading(older), reading(newer)
+    # Most pairs end here: two words of the older text have no counterpart in the newer one.
+    lacks, missing = second.stems.isdisjoint, 0
+    for stems in first.significant:
+        if lacks(stems):
+            missing += 1
+            if missing > 1:
+                return "unsure"
     if not first.words or not second.words:
         return "same" if older.strip() == newer.strip() else "unsure"
     if covered := _covers(first, second):
@@ -70,35 +82,226 @@ def _relation(older: str, newer: str) -> TextRelation:
     return "conflict" if is_conflict and not _covers(second, first) else "unsure"
 
 
-def _lacks_words(older: str, newer: str) -> bool:
-    """Return whether two words of the older text have no counterpart in the newer one, as with most pairs.
-
-    Then the relation is "unsure", and nothing else has to be compared.
-    """
-    newer_stems, missing = _stems_in(newer), 0
-    for stems in _significant_words(older):
-        missing += newer_stems.isdisjoint(stems)
-        if missing > 1:
-            return True
-    return False
-
-
-@lru_cache(maxsize=1 << 16)
-def _significant_words(text: str) -> tuple[tuple[str, ...], ...]:
-    """Return the stems of each word that a text with the same meaning must have, longest word first."""
-    words = sorted({word for word in read(text).words if word not in _MAY_BE_LEFT_OUT}, key=lambda word: -len(word))
-    return tuple(_stems_of(word) for word in words)
+def reasons_for(relation: TextRelation, older: str, newer: str) -> tuple[str, ...]:
+    """Return the reasons for the relation of two texts. () if they say the same."""
+    first, second = read(older), read(newer)
+    if relation == "same":
+        return ()
+    if not first.words or not second.words:
+        return ("one has no words",)
+    if relation == "adds":
+        return (f"adds: {' '.join(only_in(second, first)) or 'words that are there already'}",)
+    if relation == "unsure" and relation_of(newer, older) == "adds":
+        return ("the older one says more",)
+    return _differences(first, second)
 
 
-@lru_cache(maxsize=1 << 16)
-def _stems_in(text: str) -> frozenset[str]:
-    """Return the stems of all words of a text."""
-    return frozenset(stem for word in read(text).words for stem in _stems_of(word))
+# Reading a text
 
 
-def _stems_of(word: str) -> tuple[str, ...]:
-    owner = (word[:-2],) if word.endswith("'s") else ()
-    return (*stems_of(word), *owner)
+@dataclass(frozen=True)
+class Text:
+    """Words in order without case, punctuation and articles, with three marks for each."""
+
+    words: tuple[str, ...]
+    stops: tuple[str, ...]
+    """The punctuation after each word: "" for none, "," for a pause, or "." for the end of a sentence."""
+    literal: tuple[bool, ...]
+    """Whether the word is in quotes, so that it must match exactly."""
+    articles: tuple[bool, ...]
+    """Whether there was an article before the word."""
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """The stems of all words, and the owners: "captain" of "captain's"."""
+        owners = [word[:-2] for word in self.words if word.endswith("'s")]
+        return frozenset(owners).union(*map(_readings, self.words))
+
+    @cached_property
+    def significant(self) -> tuple[Mapping[str, Form], ...]:
+        """The stems of each word that a text with the same meaning must have, longest word first."""
+        words = sorted(set(self.words) - _MAY_BE_LEFT_OUT, key=len, reverse=True)
+        return tuple([_readings(word) for word in words if not word.endswith("'s")])
+
+    def part(self, start: int, end: int | None = None) -> "Text":
+        cut = slice(start, end)
+        return Text(self.words[cut], self.stops[cut], self.literal[cut], self.articles[cut])
+
+    def next_word(self, place: int) -> tuple[str, bool]:
+        """Return the next word, and whether it has an article. ("", False) after the last word."""
+        after = place + 1
+        return (self.words[after], self.articles[after]) if after < len(self.words) else ("", False)
+
+    def rotated(self, start: int) -> "Text":
+        """Return the text from a word to the end, followed by the words before it."""
+        head, rest = self.part(0, start), self.part(start)
+        return Text(
+            rest.words + head.words,
+            rest.stops + head.stops,
+            rest.literal + head.literal,
+            rest.articles + head.articles,
+        )
+
+
+def read(text: str) -> Text:
+    """Return the words of a text. Those of usual length are cached, because a memory is compared with each new one."""
+    return _read_cached(text) if len(text) <= LONGEST else _read(text)
+
+
+def _read(text: str) -> Text:
+    words, stops, literal = _split(text)
+    kept: list[int] = []
+    articles: list[bool] = []
+    article, last = False, len(words) - 1
+    for at, word in enumerate(words):
+        if word in lexicon.ARTICLES and at < last and not literal[at] and not stops[at]:
+            following = words[at + 1]
+            if following not in _AFTER_KEPT_ARTICLE and not following[0].isdigit():
+                article = True
+                continue
+        kept.append(at)
+        articles.append(article)
+        article = False
+    return Text(
+        tuple(map(words.__getitem__, kept)),
+        tuple(map(stops.__getitem__, kept)),
+        tuple(map(literal.__getitem__, kept)),
+        tuple(articles),
+    )
+
+
+_read_cached = lru_cache(maxsize=1 << 14)(_read)
+
+
+def _split(text: str) -> tuple[list[str], list[str], list[bool]]:
+    """Return the words with articles and numbers as digits ("twenty", "one" become "21"), their stops and quotes."""
+    words: list[str] = []
+    stops: list[str] = []
+    literal: list[bool] = []
+    quoted = False
+    # The compound of a number such as "twenty" that the next word may complete.
+    tens_in: int | None = None
+    for number, raw in enumerate(_plain(text).split(), start=1):
+        opened = raw.lstrip(_OPENING)
+        core = opened.rstrip(_CLOSING)
+        if not core.strip("-•") and _is_sign(raw, first=not words):
+            core = opened = raw
+        elif raw[0].isdigit() and not quoted and (measure := re.match(r"\d+['\"]", raw)):
+            core = measure[0]  # feet and inches
+        before, after = raw[: len(raw) - len(opened)], opened[len(core) :]
+        is_word = bool(core.strip("-•"))
+        if words and ("(" in before or not is_word):
+            stops[-1] = stops[-1] or ","
+        if not is_word:
+            continue
+        quoted = quoted or not _QUOTES.isdisjoint(before)
+        parts = (core,) if quoted or not ("-" in core or "'" in core or core == "cannot") else _parts(core)
+        compound = number if len(parts) > 1 else 0
+        for part in parts:
+            value = None if quoted else lexicon.NUMBERS.get(part)
+            if value is not None and tens_in == compound and not stops[-1] and len(value) == 1 and value != "0":
+                words[-1], tens_in = str(int(words[-1]) + int(value)), None
+                continue
+            words.append(part if value is None else value)
+            stops.append("")
+            literal.append(quoted)
+            tens_in = compound if value is not None and int(value) >= 20 else None
+        if after:
+            stops[-1] = "." if not _ENDS.isdisjoint(after) else "," if not _PAUSES.isdisjoint(after) else ""
+            quoted = quoted and _QUOTES.isdisjoint(after)
+            if stops[-1] and words[-1] in lexicon.NEGATIONS:
+                words[-1] += ","  # "no, exit" is not "no exit"
+    return words, stops, literal
+
+
+def _plain(text: str) -> str:
+    composed = text if text.isascii() else unicodedata.normalize("NFC", text)
+    plain = _without_case(composed).replace("’", "'").replace("—", " - ").strip()
+    # Quotes around the whole text don't make its words literal.
+    if len(plain) > 1 and plain[0] in '"“«' and plain[-1] in '"”»' and not _QUOTES & set(plain[1:-1]) - {"'"}:
+        return plain[1:-1]
+    return plain
+
+
+def _without_case(text: str) -> str:
+    """Return the text in lower case, except where case makes a difference. Text in capitals becomes lower case."""
+    if _MAY_COUNT.search(text) is None or text == text.upper():
+        return text.casefold()
+    parts, end = [], 0
+    for match in _CASE_COUNTS.finditer(text):
+        parts += [text[end : match.start()].casefold(), match[0]]
+        end = match.end()
+    return "".join([*parts, text[end:].casefold()])
+
+
+def _is_sign(raw: str, *, first: bool) -> bool:
+    """Return whether a sign counts as a word, as in "type * to list", and is not a bullet, a dash or an ellipsis."""
+    quoted = raw[0] in _QUOTES and raw[-1] in _QUOTES and len(raw) > 2
+    return quoted or (raw == "*" and not first)
+
+
+def _parts(core: str) -> list[str]:
+    if core in lexicon.CONTRACTIONS:
+        return lexicon.CONTRACTIONS[core].split()
+    if core.endswith("n't"):
+        return [core[:-3], "not"]
+    if "-" in core and not core.endswith("ing") and re.fullmatch(r"[^\W\d]+(-[^\W\d]+)+", core):
+        return core.split("-")
+    return [core]
+
+
+# Forms of verbs
+
+
+def forms_of(one: str, other: str) -> set[Form]:
+    """Return the forms of the two words if they are different forms of the same verb; otherwise an empty set."""
+    if one[:1] != other[:1]:
+        return set()
+    others = _readings(other)
+    for stem, form in _readings(one).items():
+        if others.get(stem, form) != form:
+            return {form, others[stem]}
+    return set()
+
+
+@lru_cache(maxsize=1 << 14)
+def _readings(word: str) -> Mapping[str, Form]:
+    """Return the verbs that a word can be a form of, each with that form. The word itself is the first."""
+    readings: dict[str, Form] = {word: "base"}
+    if word in lexicon.IRREGULAR:
+        readings[lexicon.IRREGULAR[word]] = "past"
+    if word.endswith("ies") and len(word) > 4:
+        readings[word[:-3] + "y"] = "s"
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        readings[word[:-1]] = "s"
+        if word.endswith(("ches", "shes", "sses", "xes", "zes", "oes")):
+            readings[word[:-2]] = "s"
+    if word.endswith("ied") and len(word) > 4:
+        readings[word[:-3] + "y"] = "past"
+    elif word.endswith("ed"):
+        readings |= dict.fromkeys(_stems(word[:-2]), "past")
+    if word.endswith("ing"):
+        readings |= dict.fromkeys(_stems(word[:-3]), "ing")
+    return readings
+
+
+def _stems(rest: str) -> list[str]:
+    if len(rest) < 2 or not re.search("[aeiouy]", rest):
+        return []
+    stems = [rest + "e"]
+    if rest[-1] == rest[-2] and rest[-1] not in "sl":
+        stems.append(rest[:-1])
+    elif not _DOUBLES.fullmatch(rest):
+        stems.append(rest)
+    return stems
+
+
+def is_past(word: str) -> bool:
+    """Return whether a word can be a past participle: "drawn", "hidden", "locked"."""
+    return len(word) > 4 and "past" in _readings(word).values()
+
+
+# Comparing two texts
 
 
 def _covers(older: Text, newer: Text) -> Literal["same", "adds"] | None:
@@ -279,6 +482,9 @@ def _is_main_verb(older: Text, verb: str) -> bool:
 
 
 def _is_conflict(first: Text, second: Text) -> bool:
+    # A negation has at most two words: "does not".
+    if abs(len(first.words) - len(second.words)) > 2:
+        return False
     both = set(first.words) | set(second.words)
     if not both.isdisjoint(lexicon.PARTIAL) or any("?" in word for word in both):
         return False

@@ -1,13 +1,18 @@
 """The comparison of two memories: how their texts relate, unless their titles name different facts."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 from zorkgpt.memory.entailment import lexicon
-from zorkgpt.memory.entailment.compare import TextRelation, compare, kind_of, only_in, relation_of
-from zorkgpt.memory.entailment.lexicon import forms_of
-from zorkgpt.memory.entailment.text import read
+from zorkgpt.memory.entailment.compare import (
+    LONGEST,
+    forms_of,
+    kind_of,
+    only_in,
+    read,
+    reasons_for,
+    relation_of,
+)
 from zorkgpt.memory.models import Memory
 from zorkgpt.text import normalized_action
 
@@ -20,8 +25,6 @@ _SMALL = (
     - lexicon.ORDER
     - lexicon.QUANTIFIERS
 )
-_LONGEST = 4000
-"""Maximum number of characters for the word check. Longer texts, such as whole pages, would take too long."""
 _NEARLY_ALL = 6
 """Texts that differ in at most this number of words share nearly all words."""
 
@@ -43,39 +46,25 @@ class Comparison:
         return f"{self.reason} ({near}, by the {self.by})"
 
 
-_RELATION_IN_WORDS = {"same": "says the same", "conflict": "says the contrary"}
+_IN_WORDS = {"same": "says the same", "conflict": "says the contrary: ", "adds": ""}
 
 
 def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
     """Compare two memories by their words. Texts about different actions are never the same fact."""
-    if actions_differ(known, new):
+    if known.action and new.action and actions_differ(known, new):
         return Comparison(known, cosine, "unsure", f"the actions differ: {known.action}, {new.action}")
-    if max(len(known.text), len(new.text)) > _LONGEST:
-        return Comparison(known, cosine, *_verdict_on_long(known.text, new.text))
+    if max(len(known.text), len(new.text)) > LONGEST:
+        if known.text.strip() == new.text.strip():
+            return Comparison(known, cosine, "same", _IN_WORDS["same"])
+        return Comparison(known, cosine, "unsure", "too long to be compared")
+    relation = relation_of(known.text, new.text)
     # Most pairs are unsure, and nobody reads why.
-    if relation_of(known.text, new.text) == "unsure":
+    if relation == "unsure":
         return Comparison(known, cosine, "unsure", "")
-    return Comparison(known, cosine, *_verdict(known.title, known.text, new.title, new.text))
-
-
-@lru_cache(maxsize=1 << 12)
-def _verdict(title: str, text: str, new_title: str, new_text: str) -> tuple[TextRelation, str]:
-    """Return the relation of two memories whose texts are not "unsure", and the reason."""
-    if words := titles_differ((title, new_title), (text, new_text)):
-        return "unsure", f"the titles differ in: {', '.join(words)}"
-    contrast = compare(text, new_text)
-    reasons = "; ".join(contrast.reasons)
-    if contrast.relation == "adds":
-        return "adds", reasons
-    in_words = _RELATION_IN_WORDS[contrast.relation]
-    return contrast.relation, f"{in_words}: {reasons}" if reasons else in_words
-
-
-def _verdict_on_long(text: str, new_text: str) -> tuple[TextRelation, str]:
-    """Return "same" for equal texts of which one is very long, or "unsure"."""
-    if text.strip() == new_text.strip():
-        return "same", _RELATION_IN_WORDS["same"]
-    return "unsure", "too long to be compared"
+    if words := titles_differ((known.title, new.title), (known.text, new.text)):
+        return Comparison(known, cosine, "unsure", f"the titles differ in: {', '.join(words)}")
+    reasons = reasons_for(relation, known.text, new.text)
+    return Comparison(known, cosine, relation, _IN_WORDS[relation] + "; ".join(reasons))
 
 
 def actions_differ(known: Memory, new: Memory) -> bool:
@@ -89,8 +78,8 @@ def titles_differ(titles: tuple[str, str], texts: tuple[str, str]) -> list[str]:
     If the text repeats its title, the titles differ only if each has words of the same kind that the other lacks, like
     "brass key" and "rusty key". Otherwise ("go north": "There is no way."), and for quoted words, every word counts.
     """
-    text_words = {word for text in texts for word in read(text[:_LONGEST]).words}
-    headings = [read(title[:_LONGEST]) for title in titles]
+    text_words = {word for text in texts for word in read(text[:LONGEST]).words}
+    headings = [read(title[:LONGEST]) for title in titles]
     words = [list(dict.fromkeys(heading.words)) for heading in headings]
     quoted = {word for title in headings for word, literal in zip(title.words, title.literal, strict=True) if literal}
     unique = [
@@ -112,7 +101,7 @@ def _is_heading(title: list[str], text_words: set[str]) -> bool:
 def share_a_subject(one: Memory, other: Memory) -> bool:
     """Return whether the memories share any word except function words."""
     first, second = (
-        {word for text in (memory.title, memory.text) for word in read(text[:_LONGEST]).words} - lexicon.FUNCTION_WORDS
+        {word for text in (memory.title, memory.text) for word in read(text[:LONGEST]).words} - lexicon.FUNCTION_WORDS
         for memory in (one, other)
     )
     return any(_occurs(word, second) for word in first)
@@ -129,7 +118,7 @@ def is_worth_asking(older: str, newer: str) -> bool:
     Not if the difference is clearly one of fact: other numbers, opposites, one negation or one direction. Even a model
     that is right about 98% of different pairs would be wrong about some of these.
     """
-    if max(len(older), len(newer)) > _LONGEST:
+    if max(len(older), len(newer)) > LONGEST:
         return False
     first, second = read(older), read(newer)
     lost, new = only_in(first, second), only_in(second, first)

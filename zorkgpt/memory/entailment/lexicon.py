@@ -1,13 +1,4 @@
-"""The English vocabulary of the word check: function words and verb forms. It has no words of any game."""
-
-import re
-from functools import lru_cache
-from typing import Literal
-
-Form = Literal["base", "s", "past", "ing"]
-
-# Such a stem doubles its last letter before -ed and -ing ("plan", "planned"), so "planed" is not its form.
-_DOUBLES = re.compile(r"[^aeiou]*[aeiou][^aeiouwxy]")
+"""The English vocabulary of the word check: function words and irregular verbs. It has no words of any game."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -133,56 +124,3 @@ _IRREGULAR = """
     build built built/draw drew drawn
 """
 IRREGULAR = {form: verb.split()[0] for verb in _IRREGULAR.split("/") for form in verb.split()[1:]}
-
-
-def forms_of(one: str, other: str) -> set[Form]:
-    """Return the forms of the two words if they are different forms of the same verb; otherwise an empty set."""
-    if one[:1] != other[:1]:
-        return set()
-    for stem, form in _readings(one):
-        for other_stem, other_form in _readings(other):
-            if stem == other_stem and form != other_form:
-                return {form, other_form}
-    return set()
-
-
-def stems_of(word: str) -> tuple[str, ...]:
-    """Return the word and the verbs that it can be a form of. Two words that `forms_of` relates share one of these."""
-    return tuple(stem for stem, _ in _readings(word))
-
-
-@lru_cache(maxsize=8192)
-def _readings(word: str) -> tuple[tuple[str, Form], ...]:
-    """Return the verbs that a word can be a form of, each with that form."""
-    readings: list[tuple[str, Form]] = [(word, "base")]
-    if word in IRREGULAR:
-        readings.append((IRREGULAR[word], "past"))
-    if word.endswith("ies") and len(word) > 4:
-        readings.append((word[:-3] + "y", "s"))
-    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        readings.append((word[:-1], "s"))
-        if word.endswith(("ches", "shes", "sses", "xes", "zes", "oes")):
-            readings.append((word[:-2], "s"))
-    if word.endswith("ied") and len(word) > 4:
-        readings.append((word[:-3] + "y", "past"))
-    elif word.endswith("ed"):
-        readings += [(stem, "past") for stem in _stems(word[:-2])]
-    if word.endswith("ing"):
-        readings += [(stem, "ing") for stem in _stems(word[:-3])]
-    return tuple(readings)
-
-
-def _stems(rest: str) -> list[str]:
-    if len(rest) < 2 or not re.search("[aeiouy]", rest):
-        return []
-    stems = [rest + "e"]
-    if rest[-1] == rest[-2] and rest[-1] not in "sl":
-        stems.append(rest[:-1])
-    elif not _DOUBLES.fullmatch(rest):
-        stems.append(rest)
-    return stems
-
-
-def is_past(word: str) -> bool:
-    """Return whether a word can be a past participle: "drawn", "hidden", "locked"."""
-    return len(word) > 4 and any(form == "past" for _, form in _readings(word))
