@@ -3,8 +3,8 @@
 from collections.abc import Collection
 from typing import Any
 
-from zorkgpt.memory.models import PlaceKey, episode_key
-from zorkgpt.memory.places import is_place, saved_place
+from zorkgpt.memory.models import PlaceKey, SubjectKey, episode_key
+from zorkgpt.memory.places import saved_place
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.changes import VisitCount
 from zorkgpt.memory.storage.lasting import LastingMemories, episodes_of, heading_of
@@ -20,7 +20,7 @@ class Visits:
         """Number of arrivals at each location in this episode."""
         self._just_reached: PlaceKey | None = None
         """The location that the player has just reached, without a turn there yet."""
-        self._uncounted: dict[PlaceKey, list[int | str]] = {}
+        self._uncounted: dict[SubjectKey, list[int | str]] = {}
 
     def is_first(self, location_id: PlaceKey, turn: int) -> bool:
         """Return True until the end of the first turn *at* the location."""
@@ -56,12 +56,12 @@ class Visits:
         """Include the location that was just reached, because no turn follows."""
         self._just_reached = None
 
-    def uncounted(self, location_id: PlaceKey) -> tuple[int | str, ...]:
-        """Return the episode of each visit that is not counted in the file yet."""
-        return tuple(self._uncounted.get(location_id, ()))
+    def uncounted(self, subject: SubjectKey) -> tuple[int | str, ...]:
+        """Return the episode of each visit that is not counted in the file yet. () for other subjects."""
+        return tuple(self._uncounted.get(subject, ()))
 
     @property
-    def uncounted_places(self) -> Collection[PlaceKey]:
+    def uncounted_places(self) -> Collection[SubjectKey]:
         """The places with visits that are not counted in the file yet."""
         return self._uncounted.keys()
 
@@ -96,7 +96,7 @@ class Visits:
     def written(self, draft: Draft) -> None:
         """Drop the visits that a stored draft has counted."""
         for step in draft.steps:
-            if isinstance(step, VisitCount) and is_place(step.location_id):
+            if isinstance(step, VisitCount):
                 self._uncounted.pop(step.location_id, None)
 
     def reset(self) -> None:

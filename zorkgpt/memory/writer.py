@@ -19,7 +19,7 @@ from zorkgpt.memory.events import MemoryEvents
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.known import KnownMemories
 from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey, SubjectKey
-from zorkgpt.memory.places import is_place, place_from_json, place_to_json
+from zorkgpt.memory.places import place_from_json, place_to_json
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.history import TurnStamp
@@ -165,8 +165,6 @@ class MemoryWriter:
 
     def _replaced(self, draft: Draft, new: "NewMemory") -> list[Memory] | None:
         """Return the memories that a new one supersedes. None if this is not allowed, or none of them exists."""
-        if not new.replaces:
-            return []
         place, is_lasting = new.location_id, new.memory.persistence.outlives_episode
         found = (_titled(draft.book, place, title, new.memory.persistence) for title in new.replaces)
         olds = [old for old in found if old is not None]
@@ -201,7 +199,7 @@ class MemoryWriter:
         joins = decision.joins(memory)
         if not joins and self._is_forbidden_in_words(place, memory, known):
             return None
-        olds = self._replaced(draft, new)
+        olds = self._replaced(draft, new) if new.replaces else []
         if olds is None:
             return None
         self.known.note_name(place, new.name)
@@ -324,52 +322,50 @@ class MemoryWriter:
         Raises:
             MemoryStoreError: If the store can't be read or written. This is logged and counted.
         """
-        with self._failures_noted(), self.store.guard:
-            stamp = self._state.stamp()
-            if lasting:
-                if self.visits.uncounted_places or self.credit.is_pending:
-                    places = None
-                with self.store.transaction(turn_stamp=stamp, places=places) as draft:
-                    draft.start = draft.book = replace(draft.book, ephemeral=self.known.ephemeral)
-                    draft.names = self.known.names
-                    # First, because a change in an episode that the place doesn't list yet would count as a visit.
-                    self.visits.count_in(draft)
-                    begun = draft.book
+        stamp = self._state.stamp()
+        try:
+            with self.store.guard:
+                if lasting:
+                    if self.visits.uncounted_places or self.credit.is_pending:
+                        places = None
+                    with self.store.transaction(turn_stamp=stamp, places=places) as draft:
+                        draft.start = draft.book = replace(draft.book, ephemeral=self.known.ephemeral)
+                        draft.names = self.known.names
+                        # First, because a change in an episode that the place doesn't list yet would count as a visit.
+                        self.visits.count_in(draft)
+                        begun = draft.book
+                        yield draft
+                        if draft.is_discarded or (draft.book is begun and not counts_only):
+                            draft.discard()
+                        else:
+                            self.credit.count_in(draft)
+                    if draft.is_changed:
+                        self._failure_logged = ""
+                    if draft.is_changed or counts_only:
+                        self.credit.written(draft)
+                        self.visits.written(draft)
+                else:
+                    at = utc_now()
+                    draft = Draft(self.known.book, self.known.names, turn_stamp=stamp, at=at)
                     yield draft
-                    if draft.is_discarded or (draft.book is begun and not counts_only):
-                        draft.discard()
-                    else:
-                        self.credit.count_in(draft)
-                if draft.is_changed:
-                    self._failure_logged = ""
-                if draft.is_changed or counts_only:
-                    self.credit.written(draft)
-                    self.visits.written(draft)
-            else:
-                at = utc_now()
-                draft = Draft(self.known.book, self.known.names, turn_stamp=stamp, at=at)
-                yield draft
-                self._journal(draft.changes, stamp, at)
-            self.known.ephemeral = dict(draft.book.ephemeral)
+                    self._journal(draft.changes, stamp, at)
+                self.known.ephemeral = dict(draft.book.ephemeral)
+        except MemoryStoreError as error:
+            self._note_failure(error)
+            raise
         for change in draft.changes:
             if change.kind != "credited":
                 self.observations.note(change, stamp)
                 self.events.tell(change, draft)
 
-    @contextmanager
-    def _failures_noted(self) -> Iterator[None]:
-        """Log and count a `MemoryStoreError`."""
-        try:
-            yield
-        except MemoryStoreError as error:
-            self.write_failures += 1
-            # Log each reason once until a write succeeds.
-            if str(error) != self._failure_logged:
-                self._failure_logged = str(error)
-                # The fields for reports of damaged files. See `zorkgpt.log.DamagedFiles`.
-                fields = {"path": self.store.name, "set_aside": "", "way_out": str(error)}
-                self._log.error("memories could not be written", extra=fields)
-            raise
+    def _note_failure(self, error: MemoryStoreError) -> None:
+        """Log and count a failed write. Each reason is logged once until a write succeeds."""
+        self.write_failures += 1
+        if str(error) != self._failure_logged:
+            self._failure_logged = str(error)
+            # The fields for reports of damaged files. See `zorkgpt.log.DamagedFiles`.
+            fields = {"path": self.store.name, "set_aside": "", "way_out": str(error)}
+            self._log.error("memories could not be written", extra=fields)
 
     def _journal(self, changes: Sequence[Change], stamp: TurnStamp | None, at: str) -> None:
         """Record changes of ephemeral memories, if possible."""
@@ -492,8 +488,7 @@ class MemoryWriter:
             memory = taking_over(memory, known, episodes_of(draft.lasting, location_id))
             olds, known = [*olds, known], None
         if known is None:
-            visits = self.visits.uncounted(location_id) if is_place(location_id) else ()
-            stored = draft.add(location_id, new.name, memory, visits=visits)
+            stored = draft.add(location_id, new.name, memory, visits=self.visits.uncounted(location_id))
         else:
             stored = draft.see_again(location_id, known, memory.turns, memory.episode)
         for old in olds:
@@ -505,8 +500,10 @@ class MemoryWriter:
             return self.store.lasting.memories(location_id)
 
     def _is_forbidden_in_words(self, location_id: SubjectKey, memory: Memory, known: Iterable[Memory]) -> bool:
-        vetoed = next((old for old in known if old.vetoed and says_the_same(old, memory)), None)
-        return vetoed is not None and self._obey(location_id, memory, vetoed)
+        for old in known:
+            if old.vetoed and says_the_same(old, memory):
+                return self._obey(location_id, memory, old)
+        return False
 
     def _obey(self, location_id: SubjectKey, memory: Memory, vetoed: Memory) -> bool:
         self.vetoes_obeyed += 1

@@ -4,7 +4,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate, islice
+from itertools import accumulate
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from zorkgpt.memory.ids import distinct_ids
@@ -13,7 +14,7 @@ from zorkgpt.memory.places import has_prefix, place_order
 from zorkgpt.memory.storage.changes import Step
 from zorkgpt.memory.storage.entry import Entry
 from zorkgpt.memory.storage.escaping import decode, encode
-from zorkgpt.memory.storage.lasting import Filters, Heading, Prefix
+from zorkgpt.memory.storage.lasting import Filters, Heading, Prefix, by_place
 from zorkgpt.memory.storage.reprint import hidden_lines
 from zorkgpt.memory.storage.section import (
     LocationSection,
@@ -39,6 +40,7 @@ _SECTION = re.compile(
 )
 _SUBJECT = re.compile(rb"(?:Location|Thing) |Game\b|[^a-z\n]*location memories[^a-z\n]*$", re.IGNORECASE)
 _CONFLICT = re.compile(rb"^<{7}", re.MULTILINE)
+_data = attrgetter("data")
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,10 @@ class Document:
         return [self.sections[index] for index in self.section_indexes.get(place, ())]
 
     def memories(self, place: SubjectKey) -> list[Memory]:
-        return [memory for section in self.sections_of(place) for memory in section.memories]
+        memories: list[Memory] = []
+        for index in self.section_indexes.get(place, ()):
+            memories += self.sections[index].memories
+        return memories
 
     def places(self, prefix: Prefix | None = None, *, believed: bool = False) -> Collection[SubjectKey]:
         """Return the places that have a section. See `LastingMemories.places`."""
@@ -77,8 +82,9 @@ class Document:
         """Return the headings of the places that have a section."""
         headings = {}
         for place in places:
-            if sections := self.sections_of(place):
-                headings[place] = Heading(sections[0].name, sections[0].visits, sections[0].episodes)
+            if indexes := self.section_indexes.get(place):
+                section = self.sections[indexes[0]]
+                headings[place] = Heading(section.name, section.visits, section.episodes)
         return headings
 
     def count(self) -> int:
@@ -87,27 +93,36 @@ class Document:
 
     def find(self, wanted: Filters, *, limit: int | None = None, offset: int = 0) -> list[tuple[SubjectKey, Memory]]:
         """Return the memories that pass the filters, ordered by place. See `LastingMemories.find`."""
-        passing = ((place, memory) for place, memory in self._candidates(wanted) if wanted.passes(place, memory))
-        return list(islice(passing, offset, None if limit is None else offset + limit))
+        end = None if limit is None else offset + limit
+        found: list[tuple[SubjectKey, Memory]] = []
+        for place, memories in self._candidates(wanted):
+            found += [(place, memory) for memory in memories if wanted.passes(place, memory)]
+            if end is not None and len(found) >= end:
+                break
+        return found[offset:end]
 
-    def _candidates(self, wanted: Filters) -> Iterable[tuple[SubjectKey, Memory]]:
-        """Return a superset of the memories that pass the filters, ordered by place."""
+    def _candidates(self, wanted: Filters) -> Iterable[tuple[SubjectKey, Iterable[Memory]]]:
+        """Return a superset of the memories that pass the filters by place, ordered by place."""
         if wanted.expires_by is not None:
             return self._expiring
         if wanted.texts is not None:
-            located = (each for key in wanted.texts for each in self._by_text.get(key, ()))
-            return sorted(located, key=lambda each: place_order(each[0]))
+            located = by_place(each for key in wanted.texts for each in self._by_text.get(key, ()))
+            return sorted(located.items(), key=lambda each: place_order(each[0]))
+        places: Collection[SubjectKey] = self.section_indexes
         if wanted.location_id is not None:
-            return self._located([wanted.location_id])
-        return self._located(self.section_indexes if wanted.among is None else {place for place, _ in wanted.among})
-
-    def _located(self, places: Iterable[SubjectKey]) -> Iterator[tuple[SubjectKey, Memory]]:
-        return ((place, memory) for place in sorted(places, key=place_order) for memory in self.memories(place))
+            places = [wanted.location_id]
+        elif wanted.among is not None:
+            places = {place for place, _ in wanted.among}
+        ordered = sorted(places, key=place_order)
+        return zip(ordered, map(self.memories, ordered), strict=True)
 
     @cached_property
-    def _expiring(self) -> list[tuple[SubjectKey, Memory]]:
-        """The memories that have an `expires_at`, with their places."""
-        return [each for each in self._located(self.section_indexes) if each[1].expires_at is not None]
+    def _expiring(self) -> list[tuple[SubjectKey, Iterable[Memory]]]:
+        """The memories of the places where one has an `expires_at`, by place."""
+        places = {
+            section.location_id for section in self.sections if section.expires and section.location_id is not None
+        }
+        return [(place, self.memories(place)) for place in sorted(places, key=place_order)] if places else []
 
     def text_keys(self, since: object = None) -> tuple[set[bytes], object]:
         """Return this document, and the keys of all texts unless `since` is this document."""
@@ -116,8 +131,9 @@ class Document:
     @cached_property
     def _by_text(self) -> Mapping[bytes, list[tuple[SubjectKey, Memory]]]:
         memories: dict[bytes, list[tuple[SubjectKey, Memory]]] = {}
-        for place, memory in self._located(self.section_indexes):
-            memories.setdefault(key_of(memory.text), []).append((place, memory))
+        for place in sorted(self.section_indexes, key=place_order):
+            for memory in self.memories(place):
+                memories.setdefault(key_of(memory.text), []).append((place, memory))
         return memories
 
     def read_ahead(self, places: Iterable[SubjectKey]) -> None:
@@ -276,7 +292,7 @@ def line_end(data: bytes) -> str:
 
 
 def render(document: Document) -> bytes:
-    return b"".join([section.data for section in document.sections])
+    return b"".join(map(_data, document.sections))
 
 
 def _index_of(document: Document, place: SubjectKey, memory: Memory) -> int:

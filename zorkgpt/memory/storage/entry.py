@@ -314,12 +314,15 @@ def _names_persistence(tags: str) -> bool:
 
 def as_read(memory: Memory) -> Memory:
     """Return the memory in the form in which it is read back: with a normalized text, and other fields in one line."""
-    values = ((name, getattr(memory, name)) for name in MEMORY_FIELDS)
-    fields: dict[str, Any] = {name: single_spaced(value) for name, value in values if type(value) is str}
+    fields: dict[str, Any] = {}
+    for name in MEMORY_FIELDS:
+        value = getattr(memory, name)
+        if type(value) is str and name != "text":
+            fields[name] = " ".join(value.split())
     fields["text"] = as_kept(memory.text)
     for name in _EPISODE_FIELDS:
-        episode = getattr(memory, name)
-        fields[name] = None if episode is None else episode_key(episode)
+        if isinstance(fields.get(name), str):
+            fields[name] = episode_key(fields[name])
     for name in ("action", "outcome"):
         fields[name] = fields[name].replace(_CAME_TO.strip(), "->")
     if memory.claims or memory.when:
@@ -513,16 +516,13 @@ def _parsed_episodes(text: str) -> tuple[int | str | None, int | str]:
 
 
 def _episodes(memory: Memory) -> str:
-    if memory.first_episode is None:
-        return "Ep" + _episode(memory.episode)
-    return f"Ep{_episode(memory.first_episode)}→Ep{_episode(memory.episode)}"
+    names = [memory.episode] if memory.first_episode is None else [memory.first_episode, memory.episode]
+    return "→".join(["Ep" + (str(name) if type(name) is int else _episode(name)) for name in names])
 
 
 def _episode(episode: int | str) -> str:
     name = render_name(episode)
-    if _EPISODES.fullmatch(name):
-        return name.replace("→", "\\u2192").replace("->", "-\\>")
-    return name
+    return name.replace("→", "\\u2192").replace("->", "-\\>") if _EPISODES.fullmatch(name) else name
 
 
 def _parsed_turns(text: str) -> str:
@@ -531,6 +531,8 @@ def _parsed_turns(text: str) -> str:
 
 
 def _turns(turns: str) -> str:
+    if turns.isascii() and turns.isdigit():
+        return turns
     plain = escape(turns.replace("→", "→T", 1) if _SPAN.fullmatch(turns) else turns, META)
     return plain if plain and _parsed_turns(plain) == turns else f'"{escape(turns, META)}"'
 

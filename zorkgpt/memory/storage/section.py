@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from operator import attrgetter
 from typing import Any
 
 from zorkgpt.memory.ids import memory_id
@@ -60,9 +61,14 @@ class LocationSection:
         return tuple([part.memory for part in self.parts if isinstance(part, Entry)])
 
     @cached_property
+    def expires(self) -> bool:
+        """Whether a memory has an `expires_at`."""
+        return any(map(_expiry, self.memories))
+
+    @cached_property
     def undated(self) -> tuple[Memory, ...]:
         """The memories without an episode in their header."""
-        return tuple(part.memory for part in self.parts if isinstance(part, Entry) and part.undated_at is not None)
+        return tuple([part.memory for part in self.parts if isinstance(part, Entry) and part.undated_at is not None])
 
     @property
     def known_episodes(self) -> list[int | str]:
@@ -108,6 +114,8 @@ class LocationSection:
         raw = [part.raw if isinstance(part, Entry) else part for part in self.parts]
         return encode("".join([self.heading, self.visited, *raw]))
 
+
+_expiry = attrgetter("expires_at")
 
 _STRING = r"\"(?:[^\"\\\n]|\\.)+\""
 _SUBJECT_PATTERN = (
@@ -293,7 +301,7 @@ def _with_visits_counted(section: LocationSection, episodes: Sequence[int | str]
 
 def _with_episode(section: LocationSection, episode: int | str, eol: str) -> LocationSection:
     """Return the section with an episode added to its visits, or the same section if it has that episode."""
-    if not is_place(section.location_id) or any(same_episode(known, episode) for known in section.episodes):
+    if not is_place(section.location_id) or any(map(partial(same_episode, episode), section.episodes)):
         return section
     episodes = (*section.episodes, episode)
     return _with_visits(section, max(section.visits, len(episodes)), episodes, eol)
@@ -357,10 +365,10 @@ def _with_memory(section: LocationSection, memory: Memory, eol: str) -> Location
         if isinstance(last, Entry):
             lead = eol if last.raw.endswith("\n") else eol + eol
             # Only text can follow the last memory.
-            following = "".join(part for part in parts[at + 1 : at + 2] if isinstance(part, str))
-            gap = "" if following.startswith(("\n", "\r\n")) or at + 1 == len(parts) else eol
-            middle = (lead, entry, gap) if gap else (lead, entry)
-            return with_parts(section, (*parts[: at + 1], *middle, *parts[at + 1 :]), eol)
+            following = parts[at + 1 :]
+            is_spaced = not following or str(following[0]).startswith(("\n", "\r\n"))
+            gap = () if is_spaced else (eol,)
+            return with_parts(section, (*parts[: at + 1], lead, entry, *gap, *following), eol)
     before, after = _opening("".join(part for part in parts if isinstance(part, str)), eol)
     return with_parts(section, tuple(part for part in (before, entry, after) if part), eol)
 
