@@ -95,6 +95,15 @@ def test_expired_memory_is_forgotten(home, memory, persistence):
     assert [located.memory.text for located in home.open().find()] == ["A lever."]
 
 
+@pytest.mark.parametrize("persistence", ["permanent", "ephemeral"])
+def test_fact_learned_again_after_it_expired_is_kept(tmp_path, persistence):
+    with SimpleMemoryManager(path=tmp_path / "Memories.md") as memory:
+        memory.remember(5, "The shop is open.", persistence=persistence, expires_at=PAST)
+        memory.remember(5, "The shop is open.", persistence=persistence)
+        [located] = memory.find()
+        assert (located.memory.expires_at, located.memory.observation_count) == (None, 1)
+
+
 def test_edited_memory_does_not_expire(memory):
     memory.remember(5, "The shop is open.", title="Shop", expires_at=timedelta(days=1))
     memory.edit_memory(5, "Shop", Edit(pinned=True, expires_at="2020-01-01T00:00:00+00:00"))

@@ -101,16 +101,11 @@ class MemoryWriter:
 
     def forget_expired(self) -> int:
         """Remove expired memories, and return how many. None is removed if they can't be written."""
-        now = utc_now()
-        expired = self.known.book.expired(now)
-        if not expired:
-            return 0
-        lasting = any(memory.persistence.outlives_episode for _, memory in expired)
-        with suppress(MemoryStoreError), self.changing(lasting=lasting) as draft:
-            expired = draft.book.expired(now)
-            for place, memory in expired:
-                draft.remove(place, memory, "it has expired")
-            return len(expired)
+        expired = self.known.book.expired(utc_now())
+        if expired:
+            lasting = any(memory.persistence.outlives_episode for _, memory in expired)
+            with suppress(MemoryStoreError), self.changing(lasting=lasting) as draft:
+                return len(draft.changes)
         return 0
 
     def keep(self, new: "Sequence[NewMemory]", *, is_informed: bool = False) -> list[str]:
@@ -147,8 +142,9 @@ class MemoryWriter:
 
     def _verdicts(self, new: "Sequence[NewMemory]", *, is_informed: bool) -> "list[VerdictByWords]":
         """Return the judge's verdicts for each memory and those of its place, including those before it in `new`."""
-        new_facts = [each for each in new if each.memory.persistence.outlives_episode and not each.replaces]
-        if self.deduplicator is None or not new_facts:
+        if self.deduplicator is None or self.deduplicator.has_only_words:
+            return [{}] * len(new)
+        if not any(each.memory.persistence.outlives_episode and not each.replaces for each in new):
             return [{}] * len(new)
         self.refresh()
         before: dict[SubjectKey, list[Memory]] = {}
@@ -314,6 +310,8 @@ class MemoryWriter:
     ) -> Iterator[Draft]:
         """Change the memories. Pending counts are written along with any change of a lasting memory.
 
+        Expired memories are removed first, so that a fact that is learned again is not counted on one of them.
+
         Args:
             lasting: Whether a lasting memory may be changed. If not, the store need not be writable.
             counts_only: Write only the pending counts.
@@ -334,6 +332,7 @@ class MemoryWriter:
                         # First, because a change in an episode that the place doesn't list yet would count as a visit.
                         self.visits.count_in(draft)
                         begun = draft.book
+                        _remove_expired(draft, places=places)
                         yield draft
                         if draft.is_discarded or (draft.book is begun and not counts_only):
                             draft.discard()
@@ -347,6 +346,7 @@ class MemoryWriter:
                 else:
                     at = utc_now()
                     draft = Draft(self.known.book, self.known.names, turn_stamp=stamp, at=at)
+                    _remove_expired(draft, lasting=False)
                     yield draft
                     self._journal(draft.changes, stamp, at)
                 self.known.ephemeral = dict(draft.book.ephemeral)
@@ -522,6 +522,12 @@ class MemoryWriter:
 
 def _ephemeral(draft: Draft, location_id: SubjectKey) -> tuple[Memory, ...]:
     return draft.book.ephemeral.get(location_id, ())
+
+
+def _remove_expired(draft: Draft, *, lasting: bool = True, places: Collection[SubjectKey] | None = None) -> None:
+    for place, memory in draft.book.expired(utc_now()):
+        if (lasting or not memory.persistence.outlives_episode) and (places is None or place in places):
+            draft.remove(place, memory, "it has expired")
 
 
 def _known(draft: Draft, location_id: SubjectKey, memory: Memory) -> Memory | None:

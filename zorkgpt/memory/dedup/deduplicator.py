@@ -92,6 +92,11 @@ class Deduplicator:
         self._undone: frozenset[tuple[str, str]] | None = None
         self._wordings = _Wordings(store.journal)
 
+    @property
+    def has_only_words(self) -> bool:
+        """Whether there is neither a judge nor a model for vectors, so that nothing has to be asked before a write."""
+        return self.judge is None and self.index.is_lost
+
     # Deciding about a new memory
 
     def verdicts(
@@ -111,7 +116,7 @@ class Deduplicator:
             is_informed: See `decide`.
             after: Memories of the same place that are stored before it.
         """
-        if (self.judge is None and self.index.is_lost) or not comparable([memory]):
+        if not comparable([memory]):
             return {}
         try:
             among = [*self._lasting(location_id), *comparable(after)]
