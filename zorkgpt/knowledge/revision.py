@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from zorkgpt.knowledge.claims import best_result, parse_claim
 from zorkgpt.knowledge.document import KnowledgeDocument
 from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
-from zorkgpt.memory.entailment.compare import compare
+from zorkgpt.memory.entailment.compare import relation_of
 from zorkgpt.memory.storage.escaping import folded, single_spaced
 
 
@@ -173,7 +173,7 @@ def relation(older: str, newer: str) -> str:
     # Quoted commands are compared verbatim: lines about “open door” and “close door” may both be true.
     if _quoted(older) != _quoted(newer):
         return "unsure"
-    return compare(older, newer).relation
+    return relation_of(older, newer)
 
 
 def _quoted(text: str) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from zorkgpt.memory.dedup.decision import NEW, Decision, decide
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
-from zorkgpt.memory.entailment.compare import compare
+from zorkgpt.memory.entailment.compare import relation_of
 from zorkgpt.memory.entailment.comparison import (
     Comparison,
     actions_differ,
@@ -236,7 +236,7 @@ class Deduplicator:
         near = [
             (memory, cosine)
             for memory, cosine in zip(known, cosines or (), strict=False)
-            if cosine >= self.candidate_threshold and compare(memory.text, text).relation in ("same", "adds")
+            if cosine >= self.candidate_threshold and relation_of(memory.text, text) in ("same", "adds")
         ]
         return max(near, key=lambda pair: pair[1], default=None)
 
@@ -379,7 +379,7 @@ class _Wordings:
         refined = [
             old
             for old in kept
-            if old.superseded_by == memory.title and compare(old.text, memory.text).relation in ("same", "adds")
+            if old.superseded_by == memory.title and relation_of(old.text, memory.text) in ("same", "adds")
         ]
         merged = [text for each in (memory, *refined) for text in self._loaded().get((location_id, each.title), ())]
         return list(dict.fromkeys([memory.text, *(old.text for old in refined), *merged]))
