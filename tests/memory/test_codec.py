@@ -144,12 +144,14 @@ def test_adding_a_memory_changes_no_existing_byte(data, new, location_id):
     read = parse(render(after))
     assert by_place(read.find(EVERY)) == by_place(after.find(EVERY))
     assert read.memories(location_id) == expected_with(before.memories(location_id), read, location_id, new)
-    kept = [part for section in before.sections for part in raw_parts(section)]
+    # The first change writes ids that can't be derived, such as that of the second memory with the same title.
+    kept = [part for section in before.completed.sections for part in raw_parts(section)]
     assert is_subsequence(kept, render(after))
 
 
 @given(st.lists(LINES, max_size=25).map(b"\n".join), st.data())
 def test_changing_a_memory_changes_no_other_byte(data, choice):
+    data = render(parse(data).completed)
     before = parse(data)
     places = [(place, kept) for place in before.section_indexes for kept in before.memories(place)]
     if not places:
