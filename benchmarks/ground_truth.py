@@ -20,7 +20,7 @@ from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.models import Transition
 from session.outcome import failed, is_passive
 from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
-from zorkgpt.world.directions import DIRECTIONS
+from zorkgpt.directions import DIRECTIONS
 
 
 def refusals(game: JerichoInterface) -> Iterator[tuple[str, str]]:

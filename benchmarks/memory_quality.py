@@ -38,6 +38,7 @@ from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
+from zorkgpt.directions import exit_name
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.markdown import sidecar
@@ -46,7 +47,6 @@ from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episodes import count_failures, read_episode
 from zorkgpt.text import normalized_action
-from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.map_file import read_map
 

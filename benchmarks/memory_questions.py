@@ -29,11 +29,11 @@ from session.history import TurnRecord
 from tests.fixtures.chatty_model import ChattyLLM
 from tests.fixtures.walkthrough import ZORK1_SEED, bundled_story_path, get_bundled_walkthrough, get_zork1_walkthrough
 from tests.golden.roles import exits_named, remembered
+from zorkgpt.directions import canonical_direction
 from zorkgpt.llm.messages import Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.scripted import Script
 from zorkgpt.memory.retrieval import estimated_tokens
-from zorkgpt.world.directions import canonical_direction
 
 _SECTION = re.compile(r"^# (.+)$", re.MULTILINE)
 

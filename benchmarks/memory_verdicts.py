@@ -48,6 +48,7 @@ from enum import StrEnum
 
 from benchmarks.replay import Replay, State, Tried
 from game_interface.models import Item
+from zorkgpt.directions import DIRECTIONS, canonical_direction
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.entailment.compare import relation_of
 from zorkgpt.memory.models import Memory
@@ -56,7 +57,6 @@ from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.offline.candidates import Nouns, words_of
 from zorkgpt.text import normalized_action
-from zorkgpt.world.directions import DIRECTIONS, canonical_direction
 from zorkgpt.world.graph import MapGraph
 
 Fact = tuple[int, str, str]

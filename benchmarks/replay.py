@@ -12,13 +12,13 @@ from game_interface.models import Scene, Transition
 from session.history import TurnRecord
 from session.outcome import affected_objects
 from zorkgpt.action_check import check_action
+from zorkgpt.directions import DIRECTIONS, canonical_direction
 from zorkgpt.memory.claims import OPPOSITE, Claim, Relation
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.offline.phrases import is_dark
 from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.text import normalized_action
-from zorkgpt.world.directions import DIRECTIONS, canonical_direction
 
 CONTROLS = ("look", "inventory", "examine me")
 """Commands without effect. All changes during one of them happen by themselves."""

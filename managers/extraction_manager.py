@@ -18,9 +18,9 @@ from session.history import (
     text_of_opening,
     text_of_turn,
 )
+from zorkgpt.directions import canonical_direction
 from zorkgpt.memory.models import PlaceKey
 from zorkgpt.offline.extractor import RuleExtractor
-from zorkgpt.world.directions import canonical_direction
 
 
 class ExtractionManager(BaseManager):

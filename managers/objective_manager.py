@@ -11,6 +11,7 @@ from managers.objective_records import ObjectiveRecords
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
+from zorkgpt.directions import exit_name
 from zorkgpt.objectives.file import ObjectivesFile, restore_tracker, tracker_to_dict
 from zorkgpt.objectives.models import EpisodeTurn, prompt_line
 from zorkgpt.objectives.own_lines import own_lines
@@ -20,7 +21,6 @@ from zorkgpt.objectives.tracker import ObjectiveTracker
 from zorkgpt.offline.objectives import RuleObjectiveFinder
 from zorkgpt.run_folder import OBJECTIVES_FILE
 from zorkgpt.runlog.episode_log import EpisodeLog
-from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import MapGraph
 
 _UPDATE = "objectives"

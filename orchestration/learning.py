@@ -6,9 +6,9 @@ from game_interface.models import Location, Transition
 from orchestration.services import Services
 from session.ground_truth import ground_truth
 from session.outcome import shows_outcome
+from zorkgpt.directions import DIRECTIONS, exit_name
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.synthesis import SynthesisRequest, request_from
-from zorkgpt.world.directions import DIRECTIONS, exit_name
 
 MEMORY = "memory"
 """The kind of background work that asks what a turn teaches."""

@@ -4,9 +4,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 from game_interface.models import Observation
+from session.experience import Result, row_of
 from session.history import TurnHistory, TurnRecord
-from session.outcome import destroyed, failed, visible_outcome
+from session.outcome import destroyed, visible_outcome
 from zorkgpt.memory.synthesis import RecentTurn
+from zorkgpt.record.experience import Experience, Place
 from zorkgpt.text import normalized_action
 
 
@@ -53,11 +55,8 @@ class GameState:
     history_summarized_to: int = 0
     history_summary_asked: int = 0
     """The turn of the last request for a summary."""
-    failed_actions: dict[int, dict[str, set[str]]] = field(default_factory=dict)
-    """Location → actions without effect there in this episode, in the order of the first try → the circumstances of
-    the failures (`Observation.circumstances`)."""
-    scored_actions: dict[int, list[str]] = field(default_factory=dict)
-    """Location → actions that scored there in this episode."""
+    experience: Experience = field(default_factory=Experience, repr=False)
+    """What the actions of this episode led to, and those of earlier ones."""
     destructive_verbs: list[str] = field(default_factory=list)
     """The verbs of the actions that removed an object from the world in this episode."""
     last_room_description: str = ""
@@ -131,12 +130,7 @@ class GameState:
         self.latest = turn
         step = turn.transition
         self.action_history.append(_recent_turn(turn))
-        if step.before.location is not None and not step.is_answer:
-            # An action on which the interpreter fails must not be repeated either.
-            has_failed = failed(step) or step.fault is not None
-            self._record_outcome(step.before.location.num, step.action, step.before.circumstances, has_failed)
-            if step.points > 0:
-                self.scored_actions.setdefault(step.before.location.num, []).append(step.action)
+        self.experience.add(row_of(turn))
         if destroyed(step) and (verb := normalized_action(step.action).partition(" ")[0]) not in self.destructive_verbs:
             self.destructive_verbs.append(verb)
         self.deaths += step.died
@@ -148,8 +142,15 @@ class GameState:
 
     def failed_here(self, now: Observation) -> tuple[str, ...]:
         """Return the actions that failed here in the same circumstances as now."""
-        tried = self.failed_actions.get(now.location.num, {}) if now.location else {}
-        return tuple(action for action, circumstances in tried.items() if now.circumstances in circumstances)
+        if now.location is None:
+            return ()
+        latest = self.experience.latest_in(now.location.num, now.circumstances)
+        return tuple(row.command for row in latest if row.shows(Result.FAILED))
+
+    @property
+    def scored(self) -> set[tuple[Place, str]]:
+        """The places and actions that scored in this episode."""
+        return {(row.place, row.action) for row in self.experience.rows if row.points > 0}
 
     def snapshot(self) -> dict[str, Any]:
         """Return the summary of the history, which can't be rebuilt from the turns."""
@@ -164,13 +165,6 @@ class GameState:
         self.history_summary = str(state["text"])
         self.history_summarized_to = int(state["up_to"])
         self.history_summary_asked = int(state["asked"])
-
-    def _record_outcome(self, location_id: int, action: str, circumstances: str, has_failed: bool) -> None:
-        tried = self.failed_actions.setdefault(location_id, {})
-        if has_failed:
-            tried.setdefault(action, set()).add(circumstances)
-        else:
-            tried.get(action, set()).discard(circumstances)
 
 
 def _recent_turn(record: TurnRecord) -> RecentTurn:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 
 from game_interface.models import GrammarLine, Language, Scene, TokenKind, spelled_direction
+from zorkgpt.directions import canonical_direction
 from zorkgpt.identity_cache import cached_by_identity
-from zorkgpt.world.directions import canonical_direction
 
 CONFIDENCE = 0.9
 """Confidence of every rejection. Objects and grammar are certain, but a routine of the story may make an exception."""

@@ -11,6 +11,7 @@ from session.sections import ContextSection
 from zorkgpt.action_check import check_action
 from zorkgpt.context.prompt import DEFAULT_BUDGETS, critic_sections
 from zorkgpt.context.prompt_section import first_sentences, last_sentences
+from zorkgpt.directions import exit_name
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
@@ -18,7 +19,6 @@ from zorkgpt.log import get_logger
 from zorkgpt.player import AgentDecision, PlayerContext
 from zorkgpt.prompts.render import render
 from zorkgpt.text import normalized_action
-from zorkgpt.world.directions import exit_name
 
 log = get_logger(__name__)
 

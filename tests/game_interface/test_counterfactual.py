@@ -15,7 +15,7 @@ from tests.fixtures.walkthrough import (
     get_zork1_walkthrough,
     replay_walkthrough,
 )
-from zorkgpt.world.directions import DIRECTIONS
+from zorkgpt.directions import DIRECTIONS
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests.fixtures.chat_server import Reply, Request, Status
-from zorkgpt.world.directions import DIRECTIONS
+from zorkgpt.directions import DIRECTIONS
 
 _FENCED = r"\n+(`{3,})\n(.*?)\n\1(?:\n|$)"
 _REFUSED = {"climb tree": "A smooth trunk won't be climbed.", "eat bread": "Bread is better kept than eaten."}

@@ -16,6 +16,7 @@ from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import Route
+from zorkgpt.record.experience import ExperienceRow
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.routes import RouteStep
 
@@ -77,7 +78,9 @@ def test_unrepeated_scores_are_shown_with_the_route_nearest_first():
         3: [scored("go west", 10)],
         9: [scored("pray", 1)],
     }
-    state = GameState(scored_actions={1: ["Take  gem"], 3: ["east"]})
+    state = GameState()
+    for place, action in ((1, "take gem"), (3, "east")):
+        state.experience.add(ExperienceRow(1, 1, place, action, points=5))
     graph = a_map()
     graph.add_room(9, "Shrine")
     manager = a_manager(state, graph=graph, recall=lambda room: memories.get(room, ()))
@@ -89,7 +92,7 @@ def test_unrepeated_scores_are_shown_with_the_route_nearest_first():
         '- +10 "go west" at "Deep" (location 3), from here: "down", "down"',
         '- +1 "pray" at "Shrine" (location 9), no known route',
     ]
-    state.scored_actions[3].append("west")
+    state.experience.add(ExperienceRow(1, 2, 3, "west", points=10))
     shown = manager.player_context(HERE, "").known_points
     assert [(each.action, each.steps) for each in shown] == [("ring bell", ()), ("pray", None)]
 

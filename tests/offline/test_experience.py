@@ -10,6 +10,7 @@ from game_interface.models import GrammarLine, GrammarToken, Item, Language, Loc
 from tests.fixtures.rules import a_turn, an_episode
 from tests.fixtures.trails import a_step, a_trail
 from tests.fixtures.walks import walk
+from zorkgpt.directions import DIRECTIONS
 from zorkgpt.explore.trail import Trail
 from zorkgpt.memory.models import Memory
 from zorkgpt.offline.candidates import Candidate, Nouns, Tier
@@ -25,7 +26,6 @@ from zorkgpt.offline.offers import usual_verbs
 from zorkgpt.offline.outcomes import ActionOutcome
 from zorkgpt.offline.scoring_plan import ScoringPlan
 from zorkgpt.player import AgentDecision, PlayerContext
-from zorkgpt.world.directions import DIRECTIONS
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.movement import Move, MoveKind
 

@@ -10,11 +10,11 @@ from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import find_story
 from managers.best_line_manager import BestLineManager
 from tests.fixtures.runs import MODEL, a_run, turns_of
+from zorkgpt.directions import exit_name
 from zorkgpt.explore.best_line import BestLine, improved_line, load_line, save_line
 from zorkgpt.explore.trail_file import kept_trail
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.run_folder import BEST_LINE_FILE, EPISODE_LOG, MAP_FILE, run_directory
-from zorkgpt.world.directions import exit_name
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,8 @@ import pytest
 
 from tests.fixtures.prompt_checklist import PromptedRun, PromptedTurn, named_in, prompted_run, section
 from tests.fixtures.true_moves import WALKTHROUGHS, true_moves
+from zorkgpt.directions import DIRECTIONS
 from zorkgpt.memory.claims import STATES
-from zorkgpt.world.directions import DIRECTIONS
 
 LEAST = 0.95
 

@@ -1,9 +1,12 @@
 """Tests that failures hold for the state in which they occurred."""
 
+from dataclasses import replace
+
 import pytest
 
 from game_interface.core import worker
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
+from session.experience import Result
 from tests.fixtures.halting import halting_program
 from tests.fixtures.kills import kill, killed
 from tests.fixtures.runs import AfterTurn, a_walkthrough, resume
@@ -39,12 +42,11 @@ def test_failures_are_hidden_after_opening_or_lighting(tmp_path, zork1):
 
 
 def test_success_in_the_same_state_removes_a_failure(tmp_path):
-    with a_walkthrough(tmp_path, "north", "south", "south") as run:
+    with a_walkthrough(tmp_path, "north") as run:
         run.reset_episode()
-        run.process_turn("take me")
+        failure = run.process_turn("take me")
         assert failed_here(run) == ("take me",)
-        now = run.services.game.observe()
-        run.game_state._record_outcome(now.location.num, "take me", now.circumstances, False)
+        run.game_state.record(replace(failure, transition=replace(failure.transition, unnamed_change=True)))
         assert failed_here(run) == ()
 
 
@@ -71,4 +73,5 @@ def test_failures_are_restored_after_a_kill(tmp_path):
         resume(run, 4)
         assert failed_here(run) == ("take me",)
         run.process_turn("drop penny")
-        assert list(run.game_state.failed_actions[run.game_state.current_room_id]) == ["eat me", "take me"]
+        failed = [row.action for row in run.game_state.experience.rows if row.shows(Result.FAILED)]
+        assert failed == ["eat me", "take me"]

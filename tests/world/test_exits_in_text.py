@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zorkgpt.world.directions import DIRECTIONS, exits_in, exits_opened
+from zorkgpt.directions import DIRECTIONS, exits_in, exits_opened
 
 
 @pytest.mark.parametrize(

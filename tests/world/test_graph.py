@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fixtures.walks import loaded, walk
-from zorkgpt.world.directions import DIRECTIONS, OPPOSITE, canonical_direction
+from zorkgpt.directions import DIRECTIONS, OPPOSITE, canonical_direction
 from zorkgpt.world.doors import DoorSign
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.movement import PLACE_KILLS, Move, MoveKind

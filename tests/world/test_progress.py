@@ -12,9 +12,9 @@ from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.models import Item, Location, Observation, Transition
 from session.history import TurnRecord
 from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
+from zorkgpt.directions import OPPOSITE, canonical_direction
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.memory.objects import AttributeChange, ObjectMove
-from zorkgpt.world.directions import OPPOSITE, canonical_direction
 from zorkgpt.world.progress import Loop, NoveltyTracker, RecurrenceDetector
 
 LAMP, CAT = Item(5, "lamp"), Item(6, "cat")

@@ -5,7 +5,7 @@ import pytest
 from game_interface.core.jericho_interface import JerichoInterface
 from tests.fixtures.walks import manager_in, play
 from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
-from zorkgpt.world.directions import exit_name
+from zorkgpt.directions import exit_name
 from zorkgpt.world.movement import Move, MoveKind
 
 pytestmark = pytest.mark.slow

@@ -1,12 +1,13 @@
 """Exits, the player's destination and route, dangers, and known points, from the map and the memory."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from zorkgpt.directions import exit_name
 from zorkgpt.memory.credit import is_danger
 from zorkgpt.memory.retrieval import Recall
 from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, Route, UntriedWays
-from zorkgpt.world.directions import exit_name
+from zorkgpt.record.experience import Place
 from zorkgpt.world.graph import MapGraph, compass_order
 from zorkgpt.world.movement import MoveKind
 
@@ -134,20 +135,19 @@ def dangers_ahead(graph: MapGraph, here: int | None, recall: Recall, route: Rout
 
 
 def known_points(
-    graph: MapGraph, here: int | None, recall: Recall, scored: Mapping[int, Collection[str]]
+    graph: MapGraph, here: int | None, recall: Recall, scored: Collection[tuple[Place, str]]
 ) -> tuple[KnownPoints, ...]:
     """Return the remembered actions that scored, the nearest first, those without a route last.
 
     Args:
-        scored: The actions that scored in this episode, by location. They are left out.
+        scored: The locations and actions that scored in this episode. They are left out.
     """
     routes = graph.routes(here) if here is not None else {}
-    done = {(room, exit_name(action)) for room, actions in scored.items() for action in actions}
     known: list[KnownPoints] = []
     for room in dict.fromkeys((*routes, *graph.rooms)):
         for memory in recall(room):
             points = memory.score_change or 0
-            if memory.action and points > 0 and (room, exit_name(memory.action)) not in done:
+            if memory.action and points > 0 and (room, exit_name(memory.action)) not in scored:
                 steps = graph.steps(here, routes[room]) if here is not None and room in routes else None
                 known.append(KnownPoints(memory.action, points, graph.label(room), room, memory, steps))
     return tuple(known)

@@ -17,6 +17,7 @@ from zorkgpt.context.prompt_section import (
     text_section,
 )
 from zorkgpt.context.turns import opening_text, shown_from, turn_text
+from zorkgpt.directions import exit_name
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn, visits_in_words
@@ -24,7 +25,6 @@ from zorkgpt.memory.things import TRIED
 from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, PlayerContext, Route, UntriedWays
 from zorkgpt.prompts.render import fence, one_line
 from zorkgpt.text import normalized_action
-from zorkgpt.world.directions import exit_name
 from zorkgpt.world.routes import RouteStep
 
 _HEADING_TOKENS = 20

@@ -110,7 +110,7 @@ class PlayerView:
             episode=state.episode_id,
             exits=exits,
             dangers=self._dangers(here, route),
-            known_points=known_points(graph, here, self._recall, state.scored_actions),
+            known_points=known_points(graph, here, self._recall, state.scored),
             route=route,
             no_route=no_route,
             untried_elsewhere=untried_elsewhere(graph, here, carried),

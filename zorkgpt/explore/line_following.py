@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from game_interface.models import Observation, Transition
+from zorkgpt.directions import exit_name
 from zorkgpt.explore.best_line import BestLine, LineAhead, state_digest
-from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import MapGraph
 
 

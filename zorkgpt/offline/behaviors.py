@@ -6,6 +6,7 @@ from itertools import chain
 from typing import Protocol
 
 from game_interface.models import InputMode, Question
+from zorkgpt.directions import canonical_direction, exit_name
 from zorkgpt.offline import dangers
 from zorkgpt.offline.candidates import exit_candidates, words_of
 from zorkgpt.offline.exploring import explore
@@ -15,7 +16,6 @@ from zorkgpt.offline.scoring_plan import ScoringStep
 from zorkgpt.offline.view import SOMEWHERE, TurnView
 from zorkgpt.player import AgentDecision
 from zorkgpt.text import normalized_action
-from zorkgpt.world.directions import canonical_direction, exit_name
 
 _WORTHWHILE_RATE = 0.02
 """The least rate of successful blows for which a fight is worth its turns."""

@@ -6,8 +6,8 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from game_interface.models import Item, Language, Scene, spelled_direction
+from zorkgpt.directions import DIRECTIONS, canonical_direction
 from zorkgpt.offline.grammar_tries import GrammarTry, analyzed
-from zorkgpt.world.directions import DIRECTIONS, canonical_direction
 
 
 def words_of(text: str) -> list[str]:

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Mapping
 
+from zorkgpt.directions import canonical_direction
 from zorkgpt.offline.notes import EpisodeNotes, PlaceNotes
 from zorkgpt.offline.outcomes import ActionOutcome
 from zorkgpt.offline.scoring_plan import ScoringPlan
-from zorkgpt.world.directions import canonical_direction
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.movement import MoveKind
 from zorkgpt.world.routes import DangerousSpot

@@ -7,13 +7,13 @@ from functools import cached_property
 
 from game_interface.models import Language
 from session.outcome import is_passive
+from zorkgpt.directions import canonical_direction, exit_name
 from zorkgpt.explore.trail import Trail
 from zorkgpt.offline.candidates import Candidate, Tier
 from zorkgpt.offline.command_record import CommandRecord
 from zorkgpt.offline.grammar_tries import analyzed
 from zorkgpt.offline.scoring_plan import ScoringStep, best_trail, scoring_steps
 from zorkgpt.text import normalized_action
-from zorkgpt.world.directions import canonical_direction, exit_name
 
 Pair = tuple[int, str]
 """A place, and an action there."""

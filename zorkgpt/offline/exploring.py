@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import NamedTuple
 
+from zorkgpt.directions import canonical_direction
 from zorkgpt.offline import dangers
 from zorkgpt.offline.candidates import COST, Tier
 from zorkgpt.offline.notes import PlaceNotes
@@ -13,7 +14,6 @@ from zorkgpt.offline.offers import tools_wanted
 from zorkgpt.offline.view import TurnView
 from zorkgpt.player import AgentDecision
 from zorkgpt.text import normalized_action
-from zorkgpt.world.directions import canonical_direction
 from zorkgpt.world.routes import DangerousSpot
 
 _PUT_COST = 1.0

@@ -4,8 +4,8 @@ import re
 from itertools import pairwise
 
 from session.history import Extraction, GameText
+from zorkgpt.directions import exits_in, exits_opened
 from zorkgpt.text import normalized_action, sentences_of
-from zorkgpt.world.directions import exits_in, exits_opened
 
 # Stories print the place's name on a separate line above its description, sometimes with the player's vehicle:
 # "Frigid River, in the magic boat", "The Mere (in the punt)".

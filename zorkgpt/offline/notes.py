@@ -9,13 +9,13 @@ from typing import Annotated
 
 from pydantic import Field, PlainSerializer
 
+from zorkgpt.directions import canonical_direction
 from zorkgpt.memory.models import Memory, MemoryKind, Persistence
 from zorkgpt.offline.advice import opens_a_menu
 from zorkgpt.offline.candidates import COST, WAIT, Candidate, Tier, words_of
 from zorkgpt.offline.command_record import CommandRecord
 from zorkgpt.offline.outcomes import ActionOutcome, is_dark_place, is_deadly_company, remembered_outcome
 from zorkgpt.offline.phrases import quoted_words
-from zorkgpt.world.directions import canonical_direction
 
 _IN_ORDER = PlainSerializer(sorted)
 NameSet = Annotated[set[str], _IN_ORDER]

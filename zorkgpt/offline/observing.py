@@ -3,13 +3,13 @@
 import re
 from collections.abc import Sequence
 
+from zorkgpt.directions import canonical_direction, exit_name
 from zorkgpt.offline.candidates import WAIT
 from zorkgpt.offline.notes import LastTurn
 from zorkgpt.offline.offers import Offer, holders, note_offers
 from zorkgpt.offline.phrases import is_laden, topics_in
 from zorkgpt.offline.view import TurnView
 from zorkgpt.text import first_paragraph, normalized_action
-from zorkgpt.world.directions import canonical_direction, exit_name
 
 
 def observe_result(turn: TurnView) -> None:

@@ -6,6 +6,7 @@ from itertools import chain, islice
 from game_interface.models import Item, Language
 from session.outcome import is_passive
 from zorkgpt.action_check import check_action
+from zorkgpt.directions import canonical_direction, directions_in
 from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.offline import dangers
 from zorkgpt.offline.advice import advice_in
@@ -15,7 +16,6 @@ from zorkgpt.offline.notes import PlaceNotes
 from zorkgpt.offline.outcomes import ActionOutcome
 from zorkgpt.offline.view import TurnView
 from zorkgpt.text import normalized_action
-from zorkgpt.world.directions import canonical_direction, directions_in
 
 # Kind, verb, needed attributes: if the meaning of any of these is known, the thing must have one of them, or not have
 # it ("!").

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from pydantic import PlainSerializer
 
+from zorkgpt.directions import canonical_direction, exit_name
 from zorkgpt.explore.trail import Trail, TrailStep
 from zorkgpt.offline.candidates import WAIT, words_of
 from zorkgpt.text import normalized_action
-from zorkgpt.world.directions import canonical_direction, exit_name
 
 _LIGHTING = ("turn on ", "switch on ", "light ")
 _IDLE = frozenset({WAIT, "look around"})

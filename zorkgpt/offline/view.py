@@ -7,6 +7,7 @@ from itertools import chain
 
 from game_interface.models import Item, Language, Scene
 from zorkgpt.action_check import check_action
+from zorkgpt.directions import canonical_direction
 from zorkgpt.memory.retrieval import Recall
 from zorkgpt.offline import dangers
 from zorkgpt.offline.advice import opens_a_menu
@@ -19,7 +20,6 @@ from zorkgpt.offline.outcomes import ActionOutcome
 from zorkgpt.offline.phrases import is_dark, is_laden
 from zorkgpt.offline.scoring_plan import ScoringPlan
 from zorkgpt.player import PlayerContext
-from zorkgpt.world.directions import canonical_direction
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.routes import DangerousSpot
 

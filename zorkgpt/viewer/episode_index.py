@@ -10,6 +10,7 @@ from typing import Any
 
 from session.history import TurnRecord
 from session.outcome import failed
+from zorkgpt.directions import exit_name
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import place_to_json
 from zorkgpt.memory.retrieval import estimated_tokens
@@ -18,7 +19,6 @@ from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.runlog.episodes import is_played
 from zorkgpt.runlog.events import SCHEMA_VERSION, from_record
 from zorkgpt.viewer.json_lines import JournalRows, JsonLines, cut, number, objects, place_key, text, whole_number
-from zorkgpt.world.directions import exit_name
 
 _CHARACTERS = 400_000
 _SEARCHED_CHARACTERS = 100_000

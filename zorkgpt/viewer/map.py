@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from zorkgpt.directions import canonical_direction, exit_name
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.viewer.episode_index import MapStep
 from zorkgpt.viewer.json_lines import turn_key
-from zorkgpt.world.directions import canonical_direction, exit_name
 from zorkgpt.world.layout import COMPASS, ExitTargets, Square, lay_out, nearest_fit, paired_exit
 
 _Component = TypeVar("_Component")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from zorkgpt.world.directions import exit_name
+from zorkgpt.directions import exit_name
 from zorkgpt.world.movement import MoveKind
 
 # Confidence rises after a few walks and falls quickly: (walks + 1) / (tries + 2), Laplace's rule of succession.

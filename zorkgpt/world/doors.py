@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator
 from enum import StrEnum
 
+from zorkgpt.directions import OPPOSITE
 from zorkgpt.world.connections import Connections
-from zorkgpt.world.directions import OPPOSITE
 
 
 class DoorSign(StrEnum):

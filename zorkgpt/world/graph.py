@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.bounded import SAVED_FILE, parse_json
+from zorkgpt.directions import DIRECTIONS, OPPOSITE, exit_name
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import MapFileError, reason_of
 from zorkgpt.files import AtomicFile, write_file
 from zorkgpt.world.connections import UNPROVEN_CONFIDENCE, Connection, Connections
-from zorkgpt.world.directions import DIRECTIONS, OPPOSITE, exit_name
 from zorkgpt.world.doors import Doors, DoorSign
 from zorkgpt.world.movement import PLACE_KILLS, WAYS, Move, MoveKind
 from zorkgpt.world.routes import DangerousSpot, PricedWay, RoutePlanner, Routes, RouteStep

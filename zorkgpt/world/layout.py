@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from heapq import heappop, heappush
 from itertools import count
 
-from zorkgpt.world.directions import OPPOSITE
+from zorkgpt.directions import OPPOSITE
 
 Square = tuple[int, int]
 """Column and row, from the top left."""

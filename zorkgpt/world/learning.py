@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from game_interface.models import Transition
 from session.outcome import moved_or_had_effect, shows_outcome, worked
+from zorkgpt.directions import canonical_direction, exit_name
 from zorkgpt.prompts.render import cut
 from zorkgpt.text import first_paragraph, normalized_action
-from zorkgpt.world.directions import canonical_direction, exit_name
 from zorkgpt.world.doors import DoorSign
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.movement import Move, MoveKind, led_nowhere, move_of

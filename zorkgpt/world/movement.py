@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from game_interface.models import Transition
+from zorkgpt.directions import canonical_direction, exit_name
 from zorkgpt.memory.losses import LossCause
-from zorkgpt.world.directions import canonical_direction, exit_name
 
 
 class MoveKind(StrEnum):

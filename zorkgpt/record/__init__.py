@@ -1,0 +1,1 @@
+"""The record of what happened: `experience.py` answers what actions led to."""

@@ -1,0 +1,99 @@
+"""What actions led to: one row per action, with queries by place, action and state.
+
+Places, states and outcomes are compared but not interpreted. The rows are a fold over turns. Resuming an episode adds
+those of its turns again.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+Place = int | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExperienceRow:
+    """An action and what it led to."""
+
+    episode: int | str
+    turn: int
+    place: Place
+    """The place of the action. None if unknown."""
+    action: str
+    """The action in the form in which actions are compared."""
+    state: str = ""
+    """A digest of the state before it."""
+    outcome: int = 0
+    """A set of flags."""
+    points: int = 0
+    response: str = ""
+    """The response to an action without effect."""
+    command: str = ""
+    """The action as it was given."""
+    reached: Place = None
+    """The place after it."""
+    score: int | None = None
+    """The score after it. None if unknown."""
+    held: tuple[str, ...] = ()
+    """The names of the carried things after it, in alphabetical order."""
+
+    def shows(self, outcome: int) -> bool:
+        """Return whether the outcome has one of these flags."""
+        return bool(self.outcome & outcome)
+
+
+Rows = Sequence[ExperienceRow]
+
+
+class Experience:
+    """The rows of one or more episodes, in order.
+
+    Args:
+        earlier: The experience of earlier episodes.
+    """
+
+    def __init__(self, earlier: "Experience | None" = None) -> None:
+        self.earlier = earlier
+        self.rows: list[ExperienceRow] = []
+        self._at: dict[Place, list[ExperienceRow]] = {}
+        self._tries: dict[Place, dict[str, list[ExperienceRow]]] = {}
+        self._of: dict[str, list[ExperienceRow]] = {}
+
+    def add(self, row: ExperienceRow) -> None:
+        """Append a row."""
+        self.rows.append(row)
+        self._at.setdefault(row.place, []).append(row)
+        self._tries.setdefault(row.place, {}).setdefault(row.action, []).append(row)
+        self._of.setdefault(row.action, []).append(row)
+
+    def tries(self, place: Place) -> Mapping[str, Rows]:
+        """Return action → its rows at a place, without earlier episodes, in the order of the first tries."""
+        return self._tries.get(place, {})
+
+    def at(self, place: Place) -> Iterator[ExperienceRow]:
+        """Yield the rows of a place, earlier episodes first."""
+        yield from self.earlier.at(place) if self.earlier else ()
+        yield from self._at.get(place, ())
+
+    def of(self, action: str) -> Iterator[ExperienceRow]:
+        """Yield the rows of an action at any place, earlier episodes first."""
+        yield from self.earlier.of(action) if self.earlier else ()
+        yield from self._of.get(action, ())
+
+    def times(self, place: Place, action: str) -> int:
+        """Return how often an action was taken at a place, without earlier episodes."""
+        return len(self.tries(place).get(action, ()))
+
+    def latest_in(self, place: Place, state: str) -> Iterator[ExperienceRow]:
+        """Yield the latest row of each action at a place in a state, without earlier episodes."""
+        for rows in self.tries(place).values():
+            yield from [row for row in rows if row.state == state][-1:]
+
+    def without_points(self) -> Iterator[tuple[Place, str, int]]:
+        """Yield the pairs of place and action that never scored, and the number of their episodes.
+
+        Earlier episodes of `earlier` are not included.
+        """
+        for place, actions in self._tries.items():
+            for action, rows in actions.items():
+                if all(row.points <= 0 for row in rows):
+                    yield place, action, len({row.episode for row in rows})
