@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from session.history import TurnRecord
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Persistence
 from zorkgpt.memory.storage.versions import is_current
+from zorkgpt.record.experience import Experience
 from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episode_log import EpisodeLog, LastAnswers
 from zorkgpt.runlog.episodes import claim_run_directory
@@ -33,11 +34,17 @@ class EpisodeSynthesizer(BaseManager):
         managers: Iterable[BaseManager],
         episode_log: EpisodeLog,
         memory: SimpleMemoryManager | None,
+        earlier: Callable[[int], Experience],
     ) -> None:
+        """
+        Args:
+            earlier: Returns the experience of the episodes before one.
+        """
         super().__init__(logger, config, game_state)
         self._managers = tuple(managers)
         self._episode_log = episode_log
         self._memory = memory
+        self._earlier = earlier
         self._workdir = Path(config.zork_game_workdir)
 
     def reset(self) -> None:
@@ -46,7 +53,8 @@ class EpisodeSynthesizer(BaseManager):
         Raises:
             WorkdirError: If the working directory can't be written.
         """
-        self.game_state.reset_episode(self._claim())
+        episode = self._claim()
+        self.game_state.reset_episode(episode, self._earlier(episode))
         pack_old_episodes(self._workdir, self.config.keep_episodes, self.config.episode_log_file)
         for manager in self._managers:
             manager.reset()
@@ -55,7 +63,7 @@ class EpisodeSynthesizer(BaseManager):
 
     def resume_episode(self, episode: int) -> None:
         """Clear the state of the last episode and continue this one."""
-        self.game_state.reset_episode(episode)
+        self.game_state.reset_episode(episode, self._earlier(episode))
         for manager in self._managers:
             manager.resume()
         if self._memory:

@@ -63,7 +63,6 @@ class MapManager(BaseManager):
         """Prepare to learn those turns of an episode that are not in the map yet."""
         if not self._remember:
             self.graph.clear()
-        self._learner.reset()
         episode = self.game_state.episode_id
         if episode not in self.graph.learned_turns:
             self.graph.learned_turns[episode] = 0
@@ -81,7 +80,6 @@ class MapManager(BaseManager):
             self._learner.learn(record.transition, record.extraction.exits if record.extraction else ())
             self.learn_named_exits(record.named_exits)
             self.graph.learned_turns[record.episode] = record.turn
-        self._learner.record_success(record.transition)
         self._look_at_doors()
 
     def learn_named_exits(self, named: Iterable[NamedExits]) -> None:

@@ -72,6 +72,7 @@ def assemble(
         managers=managers.in_order,
         episode_log=services.episode_log,
         memory=services.memory,
+        earlier=services.earlier,
     )
     return ZorkOrchestratorV2(services, managers, episodes, player, _critic(services), watchers)
 

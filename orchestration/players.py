@@ -1,7 +1,7 @@
 """The players, and the choice of one for a run."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,8 @@ from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.memory.losses import LossKind, loss_in
 from zorkgpt.memory.models import Memory
 from zorkgpt.offline.behaviors import BEHAVIORS, Behavior
-from zorkgpt.offline.experience import Experience, GatheredTrails
-from zorkgpt.offline.explorer import Experiences, OfflineExplorer
+from zorkgpt.offline.experience import PastEpisodes, past_episodes
+from zorkgpt.offline.explorer import OfflineExplorer, Past
 from zorkgpt.offline.offers import OFFERS, Offer
 from zorkgpt.offline.outcomes import remembered_outcome
 from zorkgpt.offline.scoring_plan import ScoringStep
@@ -88,34 +88,30 @@ def rules_player(
         services.map.graph,
         services.recall,
         services.game if services.config.enable_critic else None,
-        _experience(services),
+        _past(services),
         services.options.seed,
         behaviors=behaviors,
         offers=offers,
     )
 
 
-def _experience(services: "Services") -> Experiences:
-    """Return a function that reads the experience of earlier episodes, without vetoed scoring steps."""
-    memory = services.memory
+def _past(services: "Services") -> Past:
+    """Return a function that reads what earlier episodes showed, without vetoed scoring steps."""
+    memory, state = services.memory, services.state
     if memory is None:
-        return Experience
-    gathered, episodes = GatheredTrails(services.game.language), set[int]()
+        return lambda: PastEpisodes(state.experience)
 
     def is_vetoed(step: ScoringStep) -> bool:
         memories = memory.memory_cache.get(step.place, ())
         outcomes = (remembered_outcome(each) for each in memories if each.vetoed)
         return any(outcome is not None and outcome[0] == step.action for outcome in outcomes)
 
-    def experience() -> Experience:
-        for saved in services.trails.before(services.state.episode_id):
-            if saved.trail.episode not in episodes:
-                episodes.add(saved.trail.episode)
-                gathered.add(saved.trail)
-        memories = (located.memory for located in memory.all_memories())
-        return replace(gathered.experience(is_vetoed), deadline=_deadline(memories))
+    def past() -> PastEpisodes:
+        trails = [kept.trail for kept in services.trails.before(state.episode_id)]
+        deadline = _deadline(located.memory for located in memory.all_memories())
+        return past_episodes(state.experience, trails, is_vetoed=is_vetoed, deadline=deadline)
 
-    return experience
+    return past
 
 
 def _deadline(memories: Iterable[Memory]) -> int | None:

@@ -39,6 +39,7 @@ from zorkgpt.memory.settings import settings_of
 from zorkgpt.memory.things import is_attempts_entry
 from zorkgpt.offline.memory_synthesizer import RuleSynthesizer
 from zorkgpt.player import Player
+from zorkgpt.record.experience import Experience
 from zorkgpt.run_folder import KNOWLEDGE_FILE
 from zorkgpt.runlog.episode_log import EpisodeLog
 from zorkgpt.runlog.events import PlayerKind
@@ -118,6 +119,10 @@ class Services:
     def trails(self) -> TrailReader:
         """The trails of earlier episodes of this story."""
         return TrailReader(Path(self.config.zork_game_workdir), self.config.episode_log_file, self.game.story.sha256)
+
+    def earlier(self, episode: int) -> Experience:
+        """Return what the actions before an episode led to. Nothing without memory."""
+        return Experience() if self.memory is None else self.trails.experience(episode)
 
     @property
     def player_decides(self) -> bool:

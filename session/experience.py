@@ -1,6 +1,6 @@
 """The row of a turn for `zorkgpt.record.experience`."""
 
-from enum import IntFlag
+from enum import IntEnum
 
 from session.history import TurnRecord
 from session.outcome import (
@@ -17,8 +17,8 @@ from zorkgpt.record.experience import ExperienceRow
 from zorkgpt.text import first_paragraph
 
 
-class Result(IntFlag):
-    """The flags of a row's outcome."""
+class Result(IntEnum):
+    """The flags of a row's outcome, as powers of two."""
 
     WORKED = 1
     """It led elsewhere or had an effect that its verb intends."""

@@ -66,9 +66,13 @@ class GameState:
     earlier_room_descriptions: dict[int, tuple[str, int]] = field(default_factory=dict)
     """Location → its latest description before the last one, and the turn of the description."""
 
-    def reset_episode(self, episode_id: int) -> None:
-        """Reset the state for another episode."""
-        fresh = GameState(episode_id=episode_id, max_score=self.max_score)
+    def reset_episode(self, episode_id: int, earlier: Experience | None = None) -> None:
+        """Reset the state for another episode.
+
+        Args:
+            earlier: The experience of earlier episodes.
+        """
+        fresh = GameState(episode_id=episode_id, max_score=self.max_score, experience=Experience(earlier))
         for name in fresh.__dataclass_fields__:
             setattr(self, name, getattr(fresh, name))
 

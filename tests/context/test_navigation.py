@@ -24,6 +24,7 @@ from zorkgpt.player import Danger, Exit, NoRoute, Route, UntriedWays
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.movement import Move, MoveKind, move_of
 from zorkgpt.world.routes import RouteStep
+from zorkgpt.world.tries import PlaceTries
 
 
 @pytest.fixture
@@ -108,8 +109,8 @@ def test_untried_exits_elsewhere_have_routes_nearest_first(graph):
 
 
 def test_untried_things_elsewhere_are_listed(graph):
-    graph.tries.add_thing(1, 30, "lamp")
-    graph.tries.add_thing(2, 31, "rope")
+    graph.things.add(1, 30, "lamp")
+    graph.things.add(2, 31, "rope")
     assert untried_elsewhere(graph, 1) == (UntriedWays((), "Cellar", 2, (RouteStep("down", 2),), ("rope",)),)
     assert untried_elsewhere(graph, 1, {31}) == ()
 
@@ -119,7 +120,7 @@ def test_routes_mark_unproven_ways_back(graph):
     back = (RouteStep("up", 2, unproven=True), RouteStep("up", 1, unproven=True))
     assert untried_elsewhere(graph, 3) == (UntriedWays(("in",), "Hall", 1, back),)
     memory = Memory("SUCCESS", "Ring", 1, "1", 5, "It scored.", "permanent", action="ring bell")
-    found = known_points(graph, 3, lambda room: [memory] if room in (1, 7) else (), {})
+    found = known_points(graph, 3, lambda room: [memory] if room in (1, 7) else (), set())
     assert [(route.location_id, route.steps) for route in found] == [(1, back), (7, None)]
 
 
@@ -135,41 +136,41 @@ def test_exits_show_destination_confidence_and_chances(graph):
     graph.add_exit(1, "west")
     graph.add_move(Move(1, "west", 1, MoveKind.DIED))
     graph.add_move(Move(1, "eat rat", 1, MoveKind.DIED))
-    found = exits_of(graph, 1)
+    found = exits_of(graph, 1, PlaceTries())
     assert found == (
         Exit("up", "Attic", 4, 2 / 3, tries=1),
         Exit("down", "Cellar", 2, 3 / 5, (("Cellar", 2 / 3), ("Attic", 1 / 3)), failures=1, tries=3),
         Exit("west", deadly=True),
     )
     assert deadly_actions(graph, 1, found) == ("eat rat",)
-    assert exits_of(graph, None) == ()
+    assert exits_of(graph, None, PlaceTries()) == ()
 
 
 def test_way_back_is_listed_even_if_unnamed(graph):
     graph.add_exit(2, "east")
-    assert exits_of(graph, 2)[1:] == (Exit("up", "Hall", 1, unproven=True), Exit("east"))
+    assert exits_of(graph, 2, PlaceTries())[1:] == (Exit("up", "Hall", 1, unproven=True), Exit("east"))
 
 
 def test_failed_exit_is_listed_with_its_response(graph):
     graph.add_exit(1, "west")
     for way in ("west", "down"):
         graph.add_failure(1, way)
-        graph.tries.add_failure(1, way, "It is shut.")
-    up, down, west = exits_of(graph, 1)
+    tries = PlaceTries(failed=dict.fromkeys(("west", "down"), "It is shut."), opened_by={"down": ("open hatch",)})
+    up, down, west = exits_of(graph, 1, tries)
     assert (up.failed, down.failed, west.failed) == (None, "It is shut.", "It is shut.")
-    assert (west.way, down.leads_to) == ("west", "Cellar")
+    assert (west.way, down.leads_to, down.opened_by) == ("west", "Cellar", ("open hatch",))
 
 
 def test_involuntary_destination_is_not_listed(graph):
     graph.add_exit(1, "west")
     graph.add_move(Move(1, "west", 7, MoveKind.CARRIED))
-    assert exits_of(graph, 1)[-1] == Exit("west", carried_to=("Island",))
+    assert exits_of(graph, 1, PlaceTries())[-1] == Exit("west", carried_to=("Island",))
     assert 7 not in graph.routes(1)
 
 
 def test_places_with_the_same_name_are_distinguished(graph):
     assert route_to(graph, 1, 6).place == "Forest (location 6)"
-    assert exits_of(graph, 4)[0].leads_to == "Forest (location 5)"
+    assert exits_of(graph, 4, PlaceTries())[0].leads_to == "Forest (location 5)"
 
 
 def test_dangers_on_the_route_follow_those_nearby(graph):

@@ -17,7 +17,7 @@ def test_trail_is_read_back(tmp_path):
     save_trail(tmp_path / TRAIL_FILE, KEPT)
     back = load_trail(tmp_path / TRAIL_FILE, 1234)
     assert (back.story_sha256, back.trail.seed, back.player) == ("ab" * 32, 7, "rules")
-    assert (back.trail.episode, back.trail.start, back.trail.steps) == (2, 1, KEPT.trail.steps)
+    assert (back.trail.episode, back.trail.rows) == (2, KEPT.trail.rows)
     assert [entry.name for entry in tmp_path.iterdir()] == [TRAIL_FILE]
 
 
@@ -44,4 +44,4 @@ def test_trail_ends_with_the_first_death(tmp_path, end):
     over = {"event": "episode_ended", "episode": 1, "time": "", "reason": "death", "turns": 3} | counts
     write_log(tmp_path, started(), turn(1), turn(2, **end), turn(3), over)
     trail = kept_trail(tmp_path / "runs" / "1", "episode_log.jsonl").trail
-    assert ([step.action for step in trail.steps], trail.deadly) == (["look 1"], True)
+    assert ([step.command for step in trail.steps], trail.deadly) == (["look 1"], True)

@@ -1,21 +1,21 @@
 """Tests of what the rules player does before it explores: fights, hands, light, vehicles and victory."""
 
-from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from game_interface.models import Item, Location, Observation, Scene
+from session.experience import Result
 from tests.fixtures.rules import a_turn, an_episode
 from zorkgpt.offline import behaviors
-from zorkgpt.offline.command_record import CommandRecord
-from zorkgpt.offline.experience import Experience
+from zorkgpt.offline.experience import PastEpisodes
 from zorkgpt.offline.notes import EpisodeNotes, LastTurn
 from zorkgpt.offline.observing import observe_result
 from zorkgpt.offline.phrases import is_dark, is_hostile, is_laden
 from zorkgpt.offline.scoring_plan import ScoringStep
 from zorkgpt.offline.view import Episode
 from zorkgpt.player import PlayerContext
+from zorkgpt.record.experience import Experience, ExperienceRow
 from zorkgpt.world.movement import Move, MoveKind
 
 CAVE = Location(1, "Cave")
@@ -73,24 +73,25 @@ def test_failed_weapon_is_not_tried_again():
     assert action_of(behaviors.fight, context) == "attack ugly ogre with club"
 
 
-def blows(record: CommandRecord) -> int:
-    """Return the number of blows with the sword before the player stops, if none has an effect."""
-    episode = an_episode(experience=Experience(record=record))
+def blows(*earlier: int) -> int:
+    """Return the number of blows with the sword before the player stops, if none has an effect.
+
+    Args:
+        earlier: The outcomes of the blows of earlier episodes.
+    """
+    experience = Experience(Experience())
+    for outcome in earlier:
+        experience.earlier.add(ExperienceRow(1, 1, CAVE.num, STRIKE, outcome=outcome))
+    episode = an_episode(past=PastEpisodes(experience))
     while action_of(behaviors.fight, CONTEXT, episode) == STRIKE:
+        experience.add(ExperienceRow(2, 1, CAVE.num, STRIKE))
         episode.notes.last = LastTurn(CAVE.num, STRIKE, 10, False)
         observed(episode, replace(CONTEXT, response="It staggers."))
-    return episode.notes.record.tries[STRIKE]
+    return len(experience.rows)
 
 
 def test_number_of_blows_depends_on_earlier_fights():
-    lost, won = (CommandRecord(tries=Counter({STRIKE: 10}), successes=Counter({STRIKE: times})) for times in (0, 2))
-    assert blows(lost) < blows(CommandRecord()) < blows(won)
-
-
-def test_blow_with_an_effect_counts_as_success():
-    episode = after(STRIKE)
-    observed(episode, replace(CONTEXT, changed=(OGRE,)))
-    assert episode.notes.record.successes == {STRIKE: 1}
+    assert blows(*[0] * 10) < blows() < blows(*[0] * 8, Result.AFFECTED, Result.AFFECTED)
 
 
 @pytest.mark.parametrize(("killed_at", "expected"), [(2, None), (CAVE.num, STRIKE)])
@@ -190,13 +191,13 @@ def test_load_and_fight_phrases_are_recognized():
 
 
 def test_victory_is_postponed_while_points_are_missing():
-    known = Experience(steps=(ScoringStep(CAVE.num, "go home", 4, wins=True),))
+    known = PastEpisodes(steps=(ScoringStep(CAVE.num, "go home", 4, wins=True),))
     for most, turn, expected in ((100, 4, None), (100, 50, "go home"), (14, 4, "go home"), (None, 4, "go home")):
         context = replace(QUIET, max_score=most, turn=turn)
-        assert action_of(behaviors.follow_plan, context, an_episode(experience=known)) == expected
+        assert action_of(behaviors.follow_plan, context, an_episode(past=known)) == expected
 
 
 @pytest.mark.parametrize(("deadline", "expected"), [(40, None), (4, "go home")])
 def test_victory_is_not_postponed_past_a_deadline(deadline, expected):
-    known = Experience(steps=(ScoringStep(CAVE.num, "go home", 4, wins=True),), deadline=deadline)
-    assert action_of(behaviors.follow_plan, replace(QUIET, max_score=100), an_episode(experience=known)) == expected
+    known = PastEpisodes(steps=(ScoringStep(CAVE.num, "go home", 4, wins=True),), deadline=deadline)
+    assert action_of(behaviors.follow_plan, replace(QUIET, max_score=100), an_episode(past=known)) == expected

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from game_interface.models import GrammarLine, GrammarToken, Item, Language, Location, Observation, Scene, TokenKind
+from session.experience import Result
 from tests.fixtures.rules import a_turn, an_episode
 from tests.fixtures.trails import a_step, a_trail
 from tests.fixtures.walks import walk
@@ -14,18 +15,19 @@ from zorkgpt.directions import DIRECTIONS
 from zorkgpt.explore.trail import Trail
 from zorkgpt.memory.models import Memory
 from zorkgpt.offline.candidates import Candidate, Nouns, Tier
-from zorkgpt.offline.command_record import CommandRecord, chance
+from zorkgpt.offline.command_record import CommandRecord
 from zorkgpt.offline.dangers import closed, dangerous_rooms
-from zorkgpt.offline.experience import Experience, GatheredTrails
+from zorkgpt.offline.experience import PastEpisodes, past_episodes
 from zorkgpt.offline.explorer import OfflineExplorer
 from zorkgpt.offline.exploring import explore
 from zorkgpt.offline.grammar_tries import analyzed, commands
-from zorkgpt.offline.notes import EpisodeNotes, LastTurn, PlaceNotes
+from zorkgpt.offline.notes import EpisodeNotes, LastTurn, PlaceNotes, TriesHere
 from zorkgpt.offline.observing import observe_place, observe_result
 from zorkgpt.offline.offers import usual_verbs
 from zorkgpt.offline.outcomes import ActionOutcome
 from zorkgpt.offline.scoring_plan import ScoringPlan
 from zorkgpt.player import AgentDecision, PlayerContext
+from zorkgpt.record.experience import Experience, ExperienceRow
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.movement import Move, MoveKind
 
@@ -44,17 +46,31 @@ SECOND = replace(
 )
 
 
-def experience_of(*trails: Trail) -> Experience:
-    gathered = GatheredTrails()
+def experience_of(*trails: Trail) -> PastEpisodes:
+    return past_episodes(Experience(rows_of(*trails)), trails)
+
+
+def rows_of(*trails: Trail) -> Experience:
+    experience = Experience()
     for trail in trails:
-        gathered.add(trail)
-    return gathered.experience()
+        for row in trail.rows:
+            experience.add(row)
+    return experience
+
+
+def without_points(*tries: tuple[int, str], episodes: int = 1) -> Experience:
+    """Return the experience before which these actions did not score at these places."""
+    trails = (Trail(number, 1, tuple(tried(*each, episode=number) for each in tries)) for number in range(episodes))
+    return Experience(rows_of(*trails))
+
+
+def tried(place: int, action: str, outcome: int = 0, *, episode: int = 1, response: str = "") -> ExperienceRow:
+    return ExperienceRow(episode, 1, place, action, outcome=outcome, response=response)
 
 
 def test_failed_actions_are_counted_once_per_episode():
-    experience = experience_of(FIRST, replace(SECOND, steps=(*SECOND.steps, *SECOND.steps)))
-    assert experience.barren == {(1, "rub lamp"): 2, (1, "north"): 1, (1, "push wall"): 1}
-    assert experience.barren_at(1)["rub lamp"] == 2
+    experience = experience_of(FIRST, replace(SECOND, rows=(*SECOND.rows, *SECOND.rows)))
+    assert experience.barren == {1: {"rub lamp": 2, "north": 1, "push wall": 1}}
     assert [step.action for step in experience.steps if step.gain] == ["take gem", "put gem in case"]
     assert experience.holders == {1: {"in case"}}
 
@@ -73,17 +89,17 @@ def a_map() -> MapGraph:
 
 
 def test_untried_action_elsewhere_is_preferred_to_repeating_failures():
-    barren = {(1, f"{verb} brass lamp"): 2 for verb in ("take", "open")}
-    known = Experience(barren=barren, left={1: None, 2: Candidate(Tier.GATHER, "take spade")})
-    fresh = OfflineExplorer(a_map(), experience=Experience)
-    experienced = OfflineExplorer(a_map(), experience=lambda: known)
+    barren = without_points(*((1, f"{verb} brass lamp") for verb in ("take", "open")), episodes=2)
+    known = PastEpisodes(barren, left={1: None, 2: Candidate(Tier.GATHER, "take spade")})
+    fresh = OfflineExplorer(a_map())
+    experienced = OfflineExplorer(a_map(), past=lambda: known)
     assert fresh.get_action_with_reasoning(CONTEXT).action == "take brass lamp"
     decision = experienced.get_action_with_reasoning(CONTEXT)
     assert (decision.action, "take spade" in decision.reasoning) == ("north", True)
 
 
 def test_untried_actions_exclude_carried_things():
-    explorer = OfflineExplorer(a_map(), experience=lambda: Experience(left={2: Candidate(Tier.GATHER, "take spade")}))
+    explorer = OfflineExplorer(a_map(), past=lambda: PastEpisodes(left={2: Candidate(Tier.GATHER, "take spade")}))
     explorer.get_action_with_reasoning(CONTEXT)
     carried = replace(NOW, inventory=(LAMP,), carried=(LAMP,), visible=())
     explorer.get_action_with_reasoning(replace(CONTEXT, observation=carried, turn=2))
@@ -103,7 +119,7 @@ def test_failed_action_is_given_up_even_if_a_memory_recommends_it():
 
 def test_notes_survive_a_checkpoint():
     def explorer() -> OfflineExplorer:
-        return OfflineExplorer(a_map(), experience=lambda: experience_of(FIRST, SECOND))
+        return OfflineExplorer(a_map(), past=lambda: experience_of(FIRST, SECOND))
 
     def played(player: OfflineExplorer, turns: range) -> list[AgentDecision]:
         yard = replace(CONTEXT, observation=replace(NOW, location=Location(2, "Yard")), response="Yard")
@@ -169,20 +185,22 @@ def test_grammar_attributes_rank_fitting_things():
 
 
 def test_verb_with_failures_becomes_less_likely():
-    fresh, record = CommandRecord(), CommandRecord(refused={"wave knife"})
-    for name in ("rope", "table", "wall"):
-        record.count(analyzed(f"rub {name}", LANGUAGE), worked=False)
     rub, cut = analyzed("rub stone", LANGUAGE), analyzed("cut stone using knife", LANGUAGE)
     assert (cut.pattern, cut.names) == ("cut _ using _", ("stone", "knife"))
-    assert chance(rub, record) < chance(rub, fresh) == chance(rub, fresh, fresh)
-    assert chance(cut, record) == chance(cut, fresh)
-    assert chance(analyzed("wave knife", LANGUAGE), fresh, record) == 0
+    now = without_points(*((1, f"rub {name}") for name in ("rope", "table")))
+    record = CommandRecord(PastEpisodes(now), LANGUAGE)
+    earlier = record.promise(rub)
+    now.add(tried(1, "rub wall"))
+    now.add(tried(1, "wave knife", Result.REFUSED))
+    assert record.promise(rub) < earlier < 1 == CommandRecord(PastEpisodes(), LANGUAGE).promise(rub)
+    assert record.promise(analyzed("cut stone", LANGUAGE)) == 1
+    assert record.promise(analyzed("wave knife", LANGUAGE)) == 0
 
 
 def test_action_that_failed_elsewhere_comes_later():
-    known = Experience(barren={(place, "pull lever"): 1 for place in (4, 5, 6)} | {(4, "south"): 1})
+    known = PastEpisodes(without_points(*((place, "pull lever") for place in (4, 5, 6)), (4, "south")))
     assert known.barren_places == {"pull lever": 3}
-    notes = PlaceNotes(barren_places=known.barren_places)
+    notes = PlaceNotes(tries=TriesHere(1, known))
     notes.offer([Candidate(Tier.FIDDLE, "pull lever"), Candidate(Tier.FIDDLE, "climb rope")])
     assert [action for _, action in notes.left] == ["climb rope", "pull lever"]
 
@@ -224,7 +242,7 @@ def test_remembered_action_is_tried_first_at_its_place():
     dug = Memory("SUCCESS", "dig: works", 1, "1", 0, "A hole.", "permanent", action="dig")
     stuck = [Memory("FAILURE", way, 1, "1", 0, "A wall.", "permanent", action=way) for way in DIRECTIONS]
     senses = SimpleNamespace(language=LANGUAGE, scene=lambda: None)
-    known = Experience(barren={(2, "dig"): 1}, left={1: None, 2: None})
+    known = PastEpisodes(without_points((2, "dig")), left={1: None, 2: None})
     explorer = OfflineExplorer(a_map(), lambda place: [dug, *stuck] if place == 2 else stuck, senses, lambda: known)
     hall = replace(CONTEXT, observation=replace(NOW, visible=()))
     yard = replace(NOW, location=Location(2, "Yard"), visible=(Item(9, "bucket", 2),))
@@ -283,7 +301,10 @@ def test_remembered_opener_matches_what_is_closed(response):
 
 
 def test_reopened_actions_have_a_fixed_order():
-    tried = [f"{verb} oak door" for verb in ("push", "pull", "turn", "open", "kick", "climb", "read", "burn", "wave")]
-    place = PlaceNotes(refusals=dict.fromkeys(tried, "No."), done=set(tried))
+    actions = [f"{verb} oak door" for verb in ("push", "pull", "turn", "open", "kick", "climb", "read", "burn", "wave")]
+    experience = Experience()
+    for action in actions:
+        experience.add(tried(1, action, Result.FAILED, response="No."))
+    place = PlaceNotes(tries=TriesHere(1, PastEpisodes(experience)), done=set(actions))
     place.reopen(["door"])
-    assert list(place.reopened) == tried
+    assert list(place.reopened) == actions

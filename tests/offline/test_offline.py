@@ -7,14 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from game_interface.models import Item, Location, Observation
+from session.experience import Result
 from zorkgpt.knowledge.claims import shortened
 from zorkgpt.memory.models import Memory, ZMachineContext
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.offline.candidates import Nouns
+from zorkgpt.offline.experience import PastEpisodes
 from zorkgpt.offline.explorer import OfflineExplorer
-from zorkgpt.offline.notes import PlaceNotes
+from zorkgpt.offline.notes import PlaceNotes, TriesHere
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import PlayerContext, PlayerStopped
+from zorkgpt.record.experience import Experience, ExperienceRow
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.movement import Move
 
@@ -76,9 +79,12 @@ def test_memories_discourage_failures_and_encourage_rewards():
 
 
 def test_a_thing_is_locked_until_it_opens():
-    place = PlaceNotes(failed_before={"open oak door": "It seems to be locked."})
+    locked = ExperienceRow(1, 1, 1, "open oak door", outcome=Result.UNCHANGED, response="It seems to be locked.")
+    experience = Experience(Experience())
+    experience.earlier.add(locked)
+    place = PlaceNotes(tries=TriesHere(1, PastEpisodes(experience)))
     assert place.locked == ["oak door"]
-    place.note_result("open oak door", None)
+    experience.add(replace(locked, episode=2, outcome=Result.WORKED))
     assert place.locked == []
 
 
@@ -100,7 +106,8 @@ def test_opener_without_effect_is_not_used_again():
     graph = MapGraph()
     graph.add_move(Move(1, "down", 2))
     memories = {1: [remembered("open trap door", "SUCCESS")], 2: [remembered("dig", "SUCCESS", 5)]}
-    explorer = OfflineExplorer(graph, lambda place: memories[place])
+    experience = Experience()
+    explorer = OfflineExplorer(graph, lambda place: memories[place], past=lambda: PastEpisodes(experience))
     bare = replace(CONTEXT, observation=replace(NOW, visible=()))
     responses = [
         ("Hall", ()),
@@ -109,10 +116,13 @@ def test_opener_without_effect_is_not_used_again():
         ("It is stuck.", ("down", "open trap door")),
         ("The trap door is closed.", ("down", "open trap door")),
     ]
-    played = [
-        explorer.get_action_with_reasoning(replace(bare, response=response, failed_here=failed, turn=turn)).action
-        for turn, (response, failed) in enumerate(responses, start=1)
-    ]
+    played: list[str] = []
+    for turn, (response, failed) in enumerate(responses, start=1):
+        if played:
+            outcome = Result.FAILED if played[-1] in failed else Result.WORKED
+            experience.add(ExperienceRow(1, turn - 1, 1, played[-1], outcome=outcome, response=response))
+        context = replace(bare, response=response, failed_here=failed, turn=turn)
+        played.append(explorer.get_action_with_reasoning(context).action)
     assert played[:4] == ["open trap door", "down", "open trap door", "down"]
     assert played[4] != "open trap door"
 

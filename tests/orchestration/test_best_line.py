@@ -9,6 +9,7 @@ import pytest
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import find_story
 from managers.best_line_manager import BestLineManager
+from session.experience import Result
 from tests.fixtures.runs import MODEL, a_run, turns_of
 from zorkgpt.directions import exit_name
 from zorkgpt.explore.best_line import BestLine, improved_line, load_line, save_line
@@ -71,18 +72,21 @@ def test_line_reaches_the_best_score_without_detours(played):
     assert len(line.steps) < scores.index(max(scores)) + 1 == line.turn
     with JerichoInterface(find_story(None).path, seed=SEED) as game:
         game.reset()
-        positions = [line.position(game.observe())]
+        now = game.observe()
+        positions, points = [line.position(now)], now.score
         for number, step in enumerate(line.steps, 1):
             now = game.act(step.action).after
+            points += step.points
             positions.append(line.position(now, number))
-            assert (now.location_id, now.score) == (step.standing.place, step.standing.score)
+            assert (now.location_id, now.score) == (step.location_id, points)
     assert positions == list(range(len(line.digests)))
 
 
 def test_line_does_not_end_shortly_before_a_death(played):
     folder, line = played
     trail = kept_trail(run_directory(folder, 1), EPISODE_LOG).trail
-    dying = replace(trail, steps=trail.steps[: line.turn], deadly=True)
+    *lived, last = trail.steps[: line.turn + 1]
+    dying = replace(trail, rows=(*lived, replace(last, outcome=Result.LOST)))
     with JerichoInterface(find_story(None).path, seed=SEED) as game:
         assert improved_line([dying], None, game, SEED).score < line.score
         assert improved_line([trail], None, game, SEED) == line
@@ -92,7 +96,7 @@ def test_line_does_not_end_shortly_before_a_death(played):
 def test_commands_with_another_result_are_no_line(played, caplog):
     folder, line = played
     trail = kept_trail(run_directory(folder, 1), EPISODE_LOG).trail
-    changed = replace(trail, steps=tuple(replace(step, action="wait") for step in trail.steps))
+    changed = replace(trail, rows=tuple(replace(row, command="wait") for row in trail.rows))
     with JerichoInterface(find_story(None).path, seed=SEED) as game:
         assert improved_line([changed], line, game, SEED) is line
         assert improved_line([changed], None, game, SEED) is None
@@ -124,7 +128,7 @@ def test_line_ends_before_a_deadly_move_after_leaving_it(played, tmp_path):
     _, line = played
     with a_run(tmp_path, turns=1, seed=SEED) as run:
         run.play_episode()
-    place, deadly = line.steps[1].standing.place, line.steps[2].action
+    place, deadly = line.steps[1].location_id, line.steps[2].action
     state = json.loads((tmp_path / MAP_FILE).read_text())
     state["other_moves"].append({"from": place, "way": exit_name(deadly), "to": place, "kind": "died", "times": 1})
     (tmp_path / MAP_FILE).write_text(json.dumps(state))

@@ -17,6 +17,7 @@ from zorkgpt.errors import ConfigurationError
 from zorkgpt.memory.models import Thing
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import DeduplicationMetrics, EpisodeEnded, EpisodeStarted, KnowledgeUpdated, LeftToTry
+from zorkgpt.world.tries import tries_at
 
 pytestmark = pytest.mark.slow
 
@@ -56,13 +57,13 @@ def start_location(workdir) -> int:
     return read_episode(workdir, 1)[0].location_id
 
 
-def test_failures_and_plain_exits_are_on_the_map_only(tmp_path):
+def test_failures_and_plain_exits_are_no_memories(tmp_path):
     with a_walkthrough(tmp_path, "north", "push east") as run:
         step = run.process_turn().transition
         source, destination = step.before.location.num, step.after.location.num
         run.process_turn()
         assert run.services.map.graph.exits(source) == {"north": destination}
-        assert "push east" in run.services.map.graph.tries.without_effect[destination]
+        assert "push east" in tries_at(run.game_state.experience, destination).failed
         assert [memory.title for memory in run.simple_memory.memory_cache[source]] == ["Starts here"]
         assert run.simple_memory.get_location_memory(destination) == ""
 

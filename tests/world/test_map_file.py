@@ -27,14 +27,8 @@ def test_file_has_the_documented_format(tmp_path):
     graph.add_failure(16, "s")
     graph.add_failure(15, "up")
     graph.add_failure(15, "up")
-    graph.tries.add_failure(15, "open trunk", "It is locked.")
-    graph.tries.add_failure(15, "up", "It is shut.")
-    graph.tries.add_failure(15, "up", "It is shut.", before=["open lid"])
-    graph.tries.add_failure(15, "open lid", "It is stuck.")
-    graph.tries.add_success(15, "open lid")
-    graph.tries.add_opening(15, "down", ["move rug", "open lid"])
-    graph.tries.add_thing(15, 31, "rug")
-    graph.tries.add_tried_thing(30)
+    graph.things.add(15, 31, "rug")
+    graph.things.add_tried(30)
     graph.doors.add(15, "down", 30, "lid", DoorSign.FAILED_CLOSED)
     MapFile(tmp_path / FILE, graph).save()
     state = json.loads((tmp_path / FILE).read_text())
@@ -58,9 +52,6 @@ def test_file_has_the_documented_format(tmp_path):
         "connection_kinds": {"16_south": "aboard"},
         "exit_failure_counts": {"16_south": 1, "15_up": 2},
         "pruned_exits": {"15": ["up"]},
-        "in_vain": {"15": {"open trunk": "It is locked.", "up": "It is shut."}},
-        "in_vain_after": {"15": {"up": ["open lid"]}},
-        "opened_by": {"15": {"down": ["move rug", "open lid"]}},
         "doors": [{"room": 15, "way": "down", "door": 30, "name": "lid", "sign": "failed closed"}],
         "things": [{"thing": 31, "room": 15, "name": "rug"}],
         "tried_things": [30],
@@ -68,16 +59,6 @@ def test_file_has_the_documented_format(tmp_path):
         "contains": {},
     }
     assert loaded(tmp_path / FILE).to_dict() == graph.to_dict()
-
-
-def test_successful_exit_is_no_longer_a_failure():
-    graph = MapGraph()
-    graph.tries.add_failure(15, "up", "It is shut.", before=["push rug"])
-    assert graph.tries.has_failed_after(15, "up", "push rug")
-    assert not graph.tries.has_failed_after(15, "up", "open lid")
-    graph.tries.add_success(15, "up")
-    assert not graph.tries.has_failed_after(15, "up", "push rug")
-    assert graph.to_dict()["in_vain_after"] == {}
 
 
 @given(SIGHTINGS)

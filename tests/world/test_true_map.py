@@ -3,10 +3,14 @@
 import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
+from session.experience import row_of
+from session.history import TurnRecord
 from tests.fixtures.walks import manager_in, play
 from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
 from zorkgpt.directions import exit_name
+from zorkgpt.record.experience import Experience
 from zorkgpt.world.movement import Move, MoveKind
+from zorkgpt.world.tries import tries_at
 
 pytestmark = pytest.mark.slow
 
@@ -60,16 +64,15 @@ def test_openings_of_trap_door_and_window(zork1, tmp_path):
     cellar = ["down", "move rug", "down", "open trap door", "down"]
     with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
         game.reset()
-        _, _, _, opened, _, *_, cellar = play(
-            manager, game, ["n", "e", "w", "open window", "w", "w", "get lamp", *cellar]
-        )
+        steps = play(manager, game, ["n", "e", "w", "open window", "w", "w", "get lamp", *cellar])
+    opened, cellar, experience = steps[3], steps[-1], Experience()
+    for number, step in enumerate(steps, 1):
+        experience.add(row_of(TurnRecord(1, number, step, "", "given", "")))
     living_room = cellar.before.location.num
     assert opened.after.location.name == "Behind House"
     assert "in" in manager.graph.rooms[opened.after.location.num].exits
-    assert manager.graph.tries.opened_by == {
-        opened.after.location.num: {"west": ("open window",)},
-        living_room: {"down": ("open trap door",)},
-    }
+    assert tries_at(experience, opened.after.location.num).opened_by == {"west": ("open window",)}
+    assert tries_at(experience, living_room).opened_by == {"down": ("open trap door",)}
     assert manager.graph.leads_to(living_room, "down") == cellar.after.location.num
 
 
@@ -95,6 +98,6 @@ def test_unused_things_are_untried_where_they_were_seen(bundled_story, tmp_path)
     room = first.before.location_id
     assert {"copper penny", "milestone"} <= {item.name for item in first.after.visible}
     graph = manager.graph
-    assert graph.tries.things_in(room) == ("sea",)
-    graph.tries.add_thing(room + 1, next(item.num for item in first.after.visible if item.name == "sea"), "sea")
-    assert (graph.tries.things_in(room), graph.tries.things_in(room + 1)) == ((), ("sea",))
+    assert graph.things.at(room) == ("sea",)
+    graph.things.add(room + 1, next(item.num for item in first.after.visible if item.name == "sea"), "sea")
+    assert (graph.things.at(room), graph.things.at(room + 1)) == ((), ("sea",))

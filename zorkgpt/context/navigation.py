@@ -7,19 +7,23 @@ from zorkgpt.directions import exit_name
 from zorkgpt.memory.credit import is_danger
 from zorkgpt.memory.retrieval import Recall
 from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, Route, UntriedWays
+from zorkgpt.prompts.render import cut
 from zorkgpt.record.experience import Place
 from zorkgpt.world.graph import MapGraph, compass_order
 from zorkgpt.world.movement import MoveKind
+from zorkgpt.world.tries import PlaceTries
 
 # "GOING TO: Attic (location 4)"
 _DESTINATION = re.compile(r"GOING TO:[\s\"'`*]*(.+)")
 _NAME = re.compile(r"(.+?)[\s\"'`*.]*(?:[.;,(]|$)")
 _NUMBER = re.compile(r"[\s\"'`*]*\(location (\d+)\)")
+_MOST_RESPONSE_CHARACTERS = 120
+"""Characters that are shown of the game's response at an exit that failed."""
 _STATED_TURNS = 10
 """A stated destination expires after this many turns unless it is named again."""
 
 
-def exits_of(graph: MapGraph, here: int | None) -> tuple[Exit, ...]:
+def exits_of(graph: MapGraph, here: int | None, tries: PlaceTries) -> tuple[Exit, ...]:
     """Return the exits of a place: first the walked ones by confidence, then unproven ways back, then those in texts.
 
     Failed exits come last in each group. They are included because whatever closed them may have changed.
@@ -28,7 +32,7 @@ def exits_of(graph: MapGraph, here: int | None) -> tuple[Exit, ...]:
         return ()
     deadly = graph.moves.actions(here, MoveKind.DIED)
     connections = graph.connections.of(here)
-    walked = [_walked(graph, here, way, each.leads_to, way in deadly) for way, each in connections.items()]
+    walked = [_walked(graph, here, way, tries, way in deadly) for way in connections]
     walked.sort(key=lambda each: (each.failed is not None, -(each.confidence or 0)))
     back, carried = graph.ways_back(here), graph.moves.carried_off(here)
     named = graph.rooms[here].exits if here in graph.rooms else set()
@@ -40,7 +44,7 @@ def exits_of(graph: MapGraph, here: int | None) -> tuple[Exit, ...]:
             unproven=way in back,
             closed_door=graph.doors.closed_on(here, way),
             deadly=way in deadly,
-            failed=_last_failure(graph, here, way),
+            failed=_last_failure(graph, here, way, tries),
             carried_to=tuple(graph.label(room) for room in sorted(carried.get(way, ()))),
         )
         for way in sorted({*named, *back, *carried} - connections.keys(), key=compass_order)
@@ -111,7 +115,7 @@ def untried_elsewhere(graph: MapGraph, here: int | None, carried: Collection[int
         return ()
     places: list[UntriedWays] = []
     for room, ways in graph.routes(here).items():
-        exits, things = graph.untried(room), graph.tries.things_in(room, carried)
+        exits, things = graph.untried(room), graph.things.at(room, carried)
         if room != here and (exits or things):
             places.append(UntriedWays(exits, graph.label(room), room, graph.steps(here, ways), things))
     return tuple(places)
@@ -162,10 +166,10 @@ def _along(route: Route | None) -> dict[int, tuple[str, int]]:
     return places
 
 
-def _walked(graph: MapGraph, here: int, way: str, to: int, deadly: bool) -> Exit:
+def _walked(graph: MapGraph, here: int, way: str, tries: PlaceTries, deadly: bool) -> Exit:
     connection = graph.connections.get(here, way)
     assert connection is not None
-    shares = connection.shares
+    shares, to = connection.shares, connection.leads_to
     return Exit(
         way,
         graph.label(to),
@@ -175,14 +179,14 @@ def _walked(graph: MapGraph, here: int, way: str, to: int, deadly: bool) -> Exit
         deadly,
         failures=connection.contradictions,
         tries=connection.walks + connection.contradictions,
-        opened_by=graph.tries.opened_by.get(here, {}).get(way, ()),
-        failed=_last_failure(graph, here, way),
+        opened_by=tries.opened_by.get(way, ()),
+        failed=_last_failure(graph, here, way, tries),
         closed_door=graph.doors.closed_on(here, way),
     )
 
 
-def _last_failure(graph: MapGraph, here: int, way: str) -> str | None:
-    return graph.tries.without_effect.get(here, {}).get(way, "") if graph.has_failed(here, way) else None
+def _last_failure(graph: MapGraph, here: int, way: str, tries: PlaceTries) -> str | None:
+    return cut(tries.failed.get(way, ""), _MOST_RESPONSE_CHARACTERS) if graph.has_failed(here, way) else None
 
 
 def _stated(text: str, names: set[str]) -> tuple[str, int | None]:

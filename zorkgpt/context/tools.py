@@ -292,7 +292,7 @@ class AgentTools:
 
     def _frontier(self, asked: _Nothing, context: PlayerContext) -> str:
         here = context.observation.location_id
-        untried = (*self._graph.untried(here), *self._graph.tries.things_in(here)) if here is not None else ()
+        untried = (*self._graph.untried(here), *self._graph.things.at(here)) if here is not None else ()
         lines = [f"- {', '.join(map(one_line, untried))} here"] if untried else []
         lines.append(untried_elsewhere(context, _BUDGETS).text)
         return "\n".join(filter(None, lines)) or "Nothing that you know of is untried."

@@ -24,6 +24,7 @@ from zorkgpt.memory.retrieval import Recall
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import Danger, NoRoute, PlayerContext, Route
 from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.tries import tries_at
 
 
 class Goals(Protocol):
@@ -88,7 +89,7 @@ class PlayerView:
         """
         graph, here, latest = self._graph, now.location_id, state.latest
         description, age = state.room_description(here, within_turns=config.room_description_age_window)
-        destination, exits = self._destination(here, recent), exits_of(graph, here)
+        destination, exits = self._destination(here, recent), exits_of(graph, here, tries_at(state.experience, here))
         carried = {item.num for item in now.carried or now.inventory or ()}
         no_route = destination if isinstance(destination, NoRoute) else None
         route = route_to(graph, here, destination) if isinstance(destination, int) else None

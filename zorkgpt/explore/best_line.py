@@ -10,15 +10,15 @@ from pydantic import TypeAdapter, ValidationError
 
 from game_interface.game import Game
 from game_interface.models import Observation
-from session.outcome import effective
+from session.experience import Result
 from zorkgpt.errors import FileError
-from zorkgpt.explore.trail import ObservedState, Trail, TrailStep, observed_state
+from zorkgpt.explore.trail import Trail
 from zorkgpt.files import write_file
 from zorkgpt.world.progress import RecurrenceDetector
 
 log = logging.getLogger("zorkgpt.explore")
 
-VERSION = 2
+VERSION = 3
 _SAFE_TURNS = 5
 """A line doesn't end within this many turns before a death."""
 
@@ -32,6 +32,8 @@ class LineStep:
     """The name of the place after it."""
     points: int = 0
     """The points that it scores."""
+    location_id: int | None = None
+    """The number of this place. None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +68,15 @@ class BestLine:
     """The episode that found them."""
     turn: int
     """The number of commands that led to the score in that episode."""
-    start: ObservedState
-    """The state before the first command."""
-    steps: tuple[TrailStep, ...]
+    score: int
+    """The score after the last command."""
+    start: int | None
+    """The number of the first place. None if unknown."""
+    steps: tuple[LineStep, ...]
     """The commands. There is at least one."""
     digests: tuple[str, ...]
     """The digests of the state before the first command and after each. See `state_digest`."""
     version: int = VERSION
-
-    @property
-    def score(self) -> int:
-        return self.steps[-1].standing.score or 0
 
     @property
     def worth(self) -> tuple[int, int]:
@@ -90,14 +90,7 @@ class BestLine:
 
     def ahead(self, position: int, end: int) -> LineAhead | None:
         """Return the steps from one position to another; None if there are none."""
-        if position >= end:
-            return None
-        scores = [self.start.score or 0, *(step.standing.score or 0 for step in self.steps)]
-        steps = [
-            LineStep(step.action, step.place_name, scores[at + 1] - scores[at])
-            for at, step in enumerate(self.steps[position:end], position)
-        ]
-        return LineAhead(self.score, self.episode, tuple(steps))
+        return LineAhead(self.score, self.episode, self.steps[position:end]) if position < end else None
 
 
 def improved_line(trails: Iterable[Trail], known: BestLine | None, game: Game, seed: int) -> BestLine | None:
@@ -155,15 +148,17 @@ class _End:
 
 
 def _best_end(trail: Trail) -> _End:
-    last = max(0, len(trail.steps) - (_SAFE_TURNS if trail.deadly else 0))
-    scores = [step.standing.score or 0 for step in trail.steps[:last]]
+    # The command that wins ends the game, so a line stops before it.
+    steps = [row for row in trail.steps if not row.shows(Result.WON)]
+    last = max(0, len(steps) - (_SAFE_TURNS if trail.deadly else 0))
+    scores = [row.score or 0 for row in steps[:last]]
     score = max(scores, default=0)
     return _End(trail, scores.index(score) + 1 if scores else 0, score)
 
 
 def _verified(end: _End, game: Game, seed: int) -> BestLine | None:
     """Return the line to the end, without detours if that has the same score. None if the score is not reached."""
-    whole = _Replay(game, seed, [step.action for step in end.trail.steps[: end.turn]])
+    whole = _Replay(game, seed, [row.command for row in end.trail.steps[: end.turn]])
     if whole.score < end.score:
         return None
     commands = whole.without_detours()
@@ -177,9 +172,9 @@ class _Replay:
 
     def __init__(self, game: Game, seed: int, actions: Sequence[str]) -> None:
         game.reset()
-        start = game.observe()
-        self._story_sha256, self._seed, self._start = game.story.sha256, seed, observed_state(start)
-        self._steps, self._digests = list[TrailStep](), [state_digest(start)]
+        start = now = game.observe()
+        self._story_sha256, self._seed, self._start = game.story.sha256, seed, start.location_id
+        self._steps, self._digests = list[LineStep](), [state_digest(start)]
         self._last_equal: dict[int, int] = {}
         """Number of steps → the highest number of steps after which the world was in the same state."""
         self.score = 0
@@ -189,12 +184,12 @@ class _Replay:
             step = game.act(action)
             if step.died or step.finished:
                 return
-            now = observed_state(step.after)
-            self._steps.append(TrailStep(action, now, step.after.location_name, effective(step)))
-            self._digests.append(state_digest(step.after))
+            now = step.after
+            self._steps.append(LineStep(action, now.location_name, step.points, now.location_id))
+            self._digests.append(state_digest(now))
             for earlier in recurrences.equal_turns(len(self._steps), step):
                 self._last_equal[earlier] = len(self._steps)
-        self.score = self._steps[-1].standing.score or 0
+        self.score = now.score or 0
 
     def without_detours(self) -> list[str]:
         """Return the commands without those between equal states of the world."""
@@ -211,6 +206,7 @@ class _Replay:
             self._seed,
             end.trail.episode,
             end.turn,
+            self.score,
             self._start,
             tuple(self._steps),
             tuple(self._digests),

@@ -111,7 +111,7 @@ class LineFollower:
         steps = line.steps
         if turns == at:
             return len(steps)
-        places = [line.start.place, *(step.standing.place for step in steps)]
+        places = [line.start, *(step.location_id for step in steps)]
         for position in range(at, len(steps)):
             if (places[position], exit_name(steps[position].action)) in self._graph.moves.deadly:
                 return position

@@ -1,22 +1,24 @@
 """The trails of earlier episodes, read from their logs and cached in files."""
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from session.experience import row_of
 from zorkgpt.errors import FileError
-from zorkgpt.explore.trail import Trail, TrailStep, trail_of
+from zorkgpt.explore.trail import Trail
 from zorkgpt.files import write_file
 from zorkgpt.log_files import has_log, log_size
+from zorkgpt.record.experience import Experience
 from zorkgpt.run_folder import TRAIL_FILE, episodes_in, run_directory
-from zorkgpt.runlog.episodes import last_end, read_events
-from zorkgpt.runlog.events import EpisodeStarted, PlayerKind
+from zorkgpt.runlog.episodes import last_end, read_events, turns_in
+from zorkgpt.runlog.events import EpisodeStarted, LeftToTry, PlayerKind
 
 log = logging.getLogger("zorkgpt.explore")
 
-VERSION = 7
+VERSION = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,8 @@ class TrailReader:
 
     def __post_init__(self) -> None:
         self._read: dict[int, KeptTrail] = {}
-        self._steps: dict[TrailStep, TrailStep] = {}
-        """Every step that was read. Equal steps share one object, which saves memory."""
+        self._experience, self._added = Experience(), set[int]()
+        """The rows of these episodes."""
         self._unreadable: set[int] = set()
         """Episodes whose unreadable log was already reported."""
 
@@ -71,8 +73,7 @@ class TrailReader:
         earlier = [number for number in episodes_in(self.workdir) if not isinstance(episode, int) or number < episode]
         for number in earlier:
             if number not in self._read and (kept := self._trail(number)):
-                steps = tuple(self._steps.setdefault(step, step) for step in kept.trail.steps)
-                self._read[number] = replace(kept, trail=replace(kept.trail, steps=steps))
+                self._read[number] = kept
         return [
             kept
             for number in earlier
@@ -81,6 +82,15 @@ class TrailReader:
             # Its commands come from outside the game.
             and kept.player != PlayerKind.WALKTHROUGH
         ]
+
+    def experience(self, episode: int | str) -> Experience:
+        """Return what the actions of these episodes led to."""
+        for kept in self.before(episode):
+            if kept.trail.episode not in self._added:
+                self._added.add(kept.trail.episode)
+                for row in kept.trail.rows:
+                    self._experience.add(row)
+        return self._experience
 
     def _trail(self, number: int) -> KeptTrail | None:
         try:
@@ -109,5 +119,7 @@ def _trail_from_log(path: Path, size: int) -> KeptTrail | None:
     started = next((event for event in events if isinstance(event, EpisodeStarted)), None)
     if started is None or last_end(events) is None:
         return None
-    sha256 = str(started.story.get("sha256", ""))
-    return KeptTrail(sha256, started.player, trail_of(events, started.episode, started.seed, started.location_id), size)
+    left = next((event.places for event in events if isinstance(event, LeftToTry)), {})
+    untried = {int(place): actions for place, actions in left.items()}
+    trail = Trail(started.episode, started.seed, tuple(map(row_of, turns_in(events).values())), untried)
+    return KeptTrail(str(started.story.get("sha256", "")), started.player, trail, size)

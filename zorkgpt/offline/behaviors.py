@@ -78,7 +78,7 @@ def fight(turn: TurnView) -> AgentDecision | None:
             continue
         for weapon in weapons:
             strike = f"attack {enemy} with {weapon}"
-            if strike not in useless and turn.episode.success_rate(strike) >= _WORTHWHILE_RATE:
+            if strike not in useless and turn.episode.record.success_rate(strike) >= _WORTHWHILE_RATE:
                 return AgentDecision(strike, "A hostile creature is here, and the player has a weapon.")
     return None
 
@@ -149,7 +149,7 @@ def leave_the_dark(turn: TurnView) -> AgentDecision | None:
 
 def meet_need(turn: TurnView) -> AgentDecision | None:
     """An earlier death may show when hunger or thirst kills, so eat and drink before then."""
-    deadline, moves = turn.episode.experience.deadline, turn.context.observation.moves
+    deadline, moves = turn.episode.past.deadline, turn.context.observation.moves
     if deadline is None or moves is None:
         return None
     margin = min(_NEED_MARGIN, deadline // 2)
@@ -226,8 +226,7 @@ def wander(turn: TurnView) -> AgentDecision | None:
         failed = set(map(normalized_action, turn.context.failed_here))
         ways = [way.action for way in exit_candidates(turn.episode.nouns, ()) if way.action not in failed]
     if ways:
-        walked = turn.place.walked
-        way = min(ways, key=lambda way: (walked[exit_name(way)], _walks_before(turn, way)))
+        way = min(ways, key=lambda way: (turn.place.tries.times(way), _walks_before(turn, way)))
         turn.notes.walking = here, way
         return AgentDecision(normalized_action(way), "Nothing is left to try, so this takes the least-used exit.")
     aboard = turn.context.observation.vehicle is not None

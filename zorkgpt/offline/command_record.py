@@ -1,12 +1,14 @@
-"""The results of a story's commands, and an estimate of how promising a command is."""
+"""An estimate of how promising a command is, from what similar commands led to."""
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import Annotated
+from itertools import islice
 
-from pydantic import PlainSerializer
-
-from zorkgpt.offline.grammar_tries import GrammarTry
+from game_interface.models import Language
+from session.experience import Result
+from zorkgpt.directions import canonical_direction
+from zorkgpt.offline.experience import PastEpisodes
+from zorkgpt.offline.grammar_tries import GrammarTry, analyzed
+from zorkgpt.record.experience import ExperienceRow
 
 _PRIOR_CHANCE = 0.1
 """The chance that an untried command has an effect."""
@@ -17,52 +19,51 @@ _UNTRIED_NAMES = 10
 """An unused name makes a command three times as promising, one that was used ten times twice."""
 
 
-@dataclass
 class CommandRecord:
-    """The results of commands. A pattern is a command with `_` for each name, such as "put _ in _"."""
+    """Counts the commands of all episodes by their patterns, such as "put _ in _", and by their names."""
 
-    patterns: dict[str, tuple[int, float]] = field(default_factory=dict)
-    """Pattern → the number of tries, and of those with an effect."""
-    tries: Counter[str] = field(default_factory=Counter)
-    """Command → the number of tries, at any place."""
-    successes: Counter[str] = field(default_factory=Counter)
-    """Command → the number of tries that moved or changed an object."""
-    uses: Counter[str] = field(default_factory=Counter)
-    """Name → the number of tried commands with it."""
-    refused: Annotated[set[str], PlainSerializer(sorted)] = field(default_factory=set)
-    """Commands that the parser rejected: they took no time and had no effect."""
+    def __init__(self, past: PastEpisodes, language: Language | None) -> None:
+        self._experience, self._language = past.experience, language
+        self._tries: Counter[str] = Counter()
+        self._worked: Counter[str] = Counter()
+        self._uses: Counter[str] = Counter()
+        self._counted = 0
+        """The number of counted rows of the running episode."""
+        for row in past.earlier.rows:
+            self._count(row)
 
-    def count(self, tried: GrammarTry, *, worked: bool, is_success: bool = False) -> None:
-        """Count a command.
+    def is_refused(self, command: str) -> bool:
+        """Return whether the parser has rejected a command."""
+        return any(row.shows(Result.REFUSED) for row in self._experience.of(command))
 
-        Args:
-            worked: Whether it had an effect.
-            is_success: Whether it moved or changed an object.
-        """
-        times, successes = self.patterns.get(tried.pattern, (0, 0.0))
-        self.patterns[tried.pattern] = times + 1, successes + worked
-        self.tries[tried.command] += 1
-        self.successes[tried.command] += is_success
-        self.uses.update(tried.names)
+    def success_rate(self, command: str) -> float:
+        """Return an estimate of how often this command moves or changes an object, if chance decides."""
+        successes = [row.shows(Result.AFFECTED) for row in self._experience.of(command)]
+        return _rate(sum(successes), len(successes))
+
+    def promise(self, tried: GrammarTry) -> float:
+        """Return how promising a command is, relative to an untried one; 0 if the parser has rejected it."""
+        if self.is_refused(tried.command):
+            return 0.0
+        for row in islice(self._experience.rows, self._counted, None):
+            self._count(row)
+        self._counted = len(self._experience.rows)
+        estimate = _rate(self._worked[tried.pattern], self._tries[tried.pattern]) / _rate(0, 0)
+        estimate /= 1 + sum(1 for _ in self._experience.of(tried.command))
+        uses = min((self._uses[name] for name in tried.names), default=None)
+        return estimate * _novelty(uses) / _novelty(0) if uses is not None else estimate
+
+    def _count(self, row: ExperienceRow) -> None:
+        if canonical_direction(row.action) is None:
+            tried = analyzed(row.action, self._language)
+            self._tries[tried.pattern] += 1
+            self._worked[tried.pattern] += row.shows(Result.WORKED)
+            self._uses.update(tried.names)
 
 
-def success_rate(command: str, *records: CommandRecord) -> float:
-    """Return an estimate of how often this command moves or changes an object, if chance decides."""
-    tries = sum(record.tries[command] for record in records)
-    successes = sum(record.successes[command] for record in records)
+def _rate(successes: int, tries: int) -> float:
     return (successes + _PRIOR_TRIES * _PRIOR_CHANCE) / (tries + _PRIOR_TRIES)
 
 
-def chance(tried: GrammarTry, *records: CommandRecord) -> float:
-    """Return an estimate of how likely a command has an effect; 0 if the parser has rejected it."""
-    if any(tried.command in record.refused for record in records):
-        return 0.0
-    results = [record.patterns.get(tried.pattern, (0, 0.0)) for record in records]
-    times = sum(tries for tries, _ in results)
-    worked = sum(successes for _, successes in results)
-    estimate = (worked + _PRIOR_TRIES * _PRIOR_CHANCE) / (times + _PRIOR_TRIES)
-    estimate /= 1 + sum(record.tries[tried.command] for record in records)
-    if tried.names:
-        uses = min(sum(record.uses[name] for record in records) for name in tried.names)
-        estimate *= 1 + _NEW_NAME / (_UNTRIED_NAMES + uses)
-    return estimate
+def _novelty(uses: int) -> float:
+    return 1 + _NEW_NAME / (_UNTRIED_NAMES + uses)

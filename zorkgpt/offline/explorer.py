@@ -13,8 +13,8 @@ from game_interface.game import Game
 from zorkgpt.memory.retrieval import Recall
 from zorkgpt.offline.behaviors import BEHAVIORS, Behavior
 from zorkgpt.offline.candidates import COST, Nouns
-from zorkgpt.offline.experience import Experience
-from zorkgpt.offline.notes import EpisodeNotes, LastTurn, PlaceNotes
+from zorkgpt.offline.experience import PastEpisodes
+from zorkgpt.offline.notes import EpisodeNotes, LastTurn, PlaceNotes, TriesHere
 from zorkgpt.offline.observing import observe_place, observe_result
 from zorkgpt.offline.offers import OFFERS, Offer
 from zorkgpt.offline.scoring_plan import PlanProgress, ScoringPlan, ScoringStep
@@ -23,8 +23,8 @@ from zorkgpt.player import AgentDecision, PlayerContext
 from zorkgpt.text import normalized_action
 from zorkgpt.world.graph import MapGraph
 
-Experiences = Callable[[], Experience]
-"""Returns the experience of earlier episodes."""
+Past = Callable[[], PastEpisodes]
+"""Returns what earlier episodes showed."""
 
 
 class OfflineExplorer:
@@ -34,7 +34,7 @@ class OfflineExplorer:
         graph: The map, kept up to date by the turn loop.
         recall: Returns the memories of a place. Without it, only this episode's experience is used.
         senses: Rules out actions by the story's own grammar and objects. Without it, nothing is ruled out.
-        experience: Called once an episode.
+        past: Called once an episode.
         seed: Decides the order of equally promising actions, so that runs with other seeds are different games.
         behaviors: On each turn, the first one that has an action decides.
         offers: Yield the actions that can be tried at a place.
@@ -45,7 +45,7 @@ class OfflineExplorer:
         graph: MapGraph,
         recall: Recall | None = None,
         senses: Game | None = None,
-        experience: Experiences = Experience,
+        past: Past = PastEpisodes,
         seed: int = 1,
         *,
         behaviors: Sequence[Behavior] = BEHAVIORS,
@@ -54,7 +54,7 @@ class OfflineExplorer:
         self._graph = graph
         self._recall = recall or (lambda location_id: ())
         self._senses = senses
-        self._experience = experience
+        self._past = past
         self._seed = seed
         self._behaviors = behaviors
         self._offers = offers
@@ -85,7 +85,7 @@ class OfflineExplorer:
         left: dict[int, tuple[str, ...]] = {}
         for room in self._graph.rooms:
             notes = self._episode.place(room)
-            if notes.visited or room in self._episode.experience.left:
+            if notes.visited or room in self._episode.past.left:
                 untried = min(notes.untried, key=lambda option: COST[option[0]], default=None)
                 left[room] = (untried[1], untried[0].name) if untried else ()
         return left
@@ -117,10 +117,11 @@ class OfflineExplorer:
         return self._begun
 
     def _open_episode(self) -> Episode:
-        experience = self._experience()
+        past = self._past()
         self._is_plan_saved = False
-        plan = ScoringPlan(experience.steps)
-        episode = Episode(self._graph, self._recall, self._nouns or Nouns(), experience, plan, self._seed)
+        plan = ScoringPlan(past.steps)
+        language = self._senses.language if self._senses else None
+        episode = Episode(self._graph, self._recall, self._nouns or Nouns(), past, plan, self._seed, language)
         for saved in self._saved:
             self._restore(episode, saved)
         if not self._saved:
@@ -138,7 +139,7 @@ class OfflineExplorer:
         episode.plan.progress = _from_json(PlanProgress, saved["plan"])
         for room, fields in saved["places"].items():
             place = episode.places[int(room)] = _from_json(PlaceNotes, fields)
-            place.barren_places = episode.experience.barren_places
+            place.tries = TriesHere(int(room), episode.past)
             episode.done_everywhere |= place.everywhere
 
     # Observing

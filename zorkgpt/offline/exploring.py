@@ -65,10 +65,10 @@ def explore(turn: TurnView) -> AgentDecision | None:
 class _ActionSearch:
     def __init__(self, turn: TurnView) -> None:
         self._turn = turn
-        self._experience = turn.episode.experience
+        self._past = turn.episode.past
         self._deadly_walks = dangers.deadly_walks(turn.graph)
         self._postponed = turn.postponed
-        self._step_cost = _KNOWN_STEP_COST if self._experience.episodes else 1.0
+        self._step_cost = _KNOWN_STEP_COST if turn.episode.past.earlier.rows else 1.0
 
     @cached_property
     def _shut(self) -> frozenset[DangerousSpot]:
@@ -78,7 +78,7 @@ class _ActionSearch:
         """Return the cheapest untried action. Of several, return the nearest."""
         turn, step = self._turn, self._step_cost
         best = self._cheaper(turn.here, [], None)
-        least = _PROVEN_COST if self._experience.holders and turn.notes.valued.intersection(turn.notes.held) else 0
+        least = _PROVEN_COST if self._past.holders and turn.notes.valued.intersection(turn.notes.held) else 0
         # Actions elsewhere cost at least one step, except for scoring things.
         if best is None or best.cost > step + least:
             reached = {turn.here}
@@ -115,7 +115,7 @@ class _ActionSearch:
         if elsewhere:
             idle |= place.portable
         idle |= {action for where, action in self._postponed if where == room}
-        walked = {way for way in self._turn.graph.exits(room) if place.walked[way]}
+        walked = {way for way in self._turn.graph.exits(room) if place.tries.times(way)}
         if not elsewhere and notes.target and notes.target[0] == room and notes.target[1] in place.remembered:
             # The memory that led the player here is tested first.
             yield 0.0, notes.target[1]
@@ -123,7 +123,7 @@ class _ActionSearch:
         yield from islice(left, 1)
         # The cheapest option may be a dangerous exit, so offer another one.
         yield from islice((option for option in left if not canonical_direction(option[1])), 1)
-        if not place.visited and room not in self._experience.left:
+        if not place.visited and room not in self._past.left:
             yield COST[Tier.HANDLE], "look around"
         yield from self._put_away(room)
         yield from self._random_exits(room)
@@ -145,7 +145,7 @@ class _ActionSearch:
     def _put_away(self, room: int) -> Iterator[tuple[float, str]]:
         """Yield the actions that put scoring things where things scored before, or into other holders."""
         place, notes = self._turn.episode.place(room), self._turn.notes
-        known = self._experience.holders
+        known = self._past.holders
         proven = known.get(room, ())
         holders = notes.holders.get(room) or sorted(proven)
         for noun in notes.held if holders else ():
@@ -172,7 +172,7 @@ def _reason(place: PlaceNotes, action: str) -> str:
         return f"{_AGAIN}."
     remembered = place.remembered.get(action)
     if remembered is None:
-        if action in place.barren:
+        if action in place.tries.barren:
             return "It did not score here in earlier episodes, but may in another state of the world."
         tier = place.offered.get(action)
         kind = tier.name.lower().replace("_", " ") if tier is not None else "put away"

@@ -7,15 +7,18 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Annotated
 
-from pydantic import Field, PlainSerializer
+from pydantic import ConfigDict, Field, PlainSerializer
 
+from session.experience import Result
 from zorkgpt.directions import canonical_direction
 from zorkgpt.memory.models import Memory, MemoryKind, Persistence
 from zorkgpt.offline.advice import opens_a_menu
 from zorkgpt.offline.candidates import COST, WAIT, Candidate, Tier, words_of
-from zorkgpt.offline.command_record import CommandRecord
+from zorkgpt.offline.experience import PastEpisodes
 from zorkgpt.offline.outcomes import ActionOutcome, is_dark_place, is_deadly_company, remembered_outcome
-from zorkgpt.offline.phrases import quoted_words
+from zorkgpt.offline.phrases import is_dark, is_laden, quoted_words
+from zorkgpt.record.experience import Rows
+from zorkgpt.world.tries import tries_at
 
 _IN_ORDER = PlainSerializer(sorted)
 NameSet = Annotated[set[str], _IN_ORDER]
@@ -76,8 +79,6 @@ class EpisodeNotes:
 
     topics: dict[str, None] = field(default_factory=dict)
     """Words in quotation marks or capitals in texts, the latest last. An ordered set."""
-    record: CommandRecord = field(default_factory=CommandRecord)
-    """The results of this episode's commands."""
     foes: dict[int, list[str]] = field(default_factory=dict)
     """Place → the creatures that were hostile there."""
     answered: dict[str, int] = field(default_factory=dict)
@@ -109,9 +110,40 @@ _REWARDING = frozenset({ActionOutcome.SCORES, ActionOutcome.TAKES})
 _DEADLY = frozenset({ActionOutcome.KILLS, ActionOutcome.KILLS_UNLIT})
 
 
+class TriesHere:
+    """What was tried at one place, in the running episode and in earlier ones.
+
+    Failures because of weight or darkness in earlier episodes are left out. They say nothing about another time.
+    """
+
+    def __init__(self, place: int = 0, past: PastEpisodes | None = None) -> None:
+        past = past or PastEpisodes()
+        self._place, self._experience = place, past.experience
+        failed = tries_at(past.earlier, place).failed
+        left_out = {action for action, response in failed.items() if is_laden(response) or is_dark(response)}
+        self.failed_before = {action: response for action, response in failed.items() if action not in left_out}
+        """Actions that had no effect here in earlier episodes → the response."""
+        barren = past.barren.get(place, {}).items()
+        self.barren = {action: episodes for action, episodes in barren if action not in left_out}
+        """Action → the number of earlier episodes in which it did not score here."""
+        self.barren_places = past.barren_places
+        """Action → the number of places where it did not score in earlier episodes."""
+
+    @property
+    def now(self) -> Mapping[str, Rows]:
+        """Action → its rows in the running episode."""
+        return self._experience.tries(self._place)
+
+    def times(self, action: str) -> int:
+        """Return how often an action was taken here in the running episode."""
+        return self._experience.times(self._place, action)
+
+
 @dataclass
 class PlaceNotes:
     """Notes about one place. Actions are normalized."""
+
+    __pydantic_config__ = ConfigDict(arbitrary_types_allowed=True)
 
     visited: bool = False
     """Whether it was visited in this episode."""
@@ -120,14 +152,11 @@ class PlaceNotes:
     remembered: dict[str, ActionOutcome] = field(default_factory=dict)
     words: tuple[str, ...] = ()
     """The single words in quotation marks in texts read here."""
-    failed_before: dict[str, str] = field(default_factory=dict)
-    """Actions that had no effect here in earlier episodes → the response."""
-    barren: dict[str, int] = field(default_factory=dict)
-    """Action → the number of earlier episodes in which it did not score here."""
-    barren_places: Annotated[Mapping[str, int], Field(exclude=True)] = field(default_factory=dict)
-    """Action → the number of places where it did not score in earlier episodes. Shared by all places."""
-    refusals: dict[str, str] = field(default_factory=dict)
-    """Actions that had no effect when last tried in this episode, or according to a memory → the response."""
+    tries: Annotated[TriesHere, Field(exclude=True)] = field(default_factory=TriesHere)
+    told: dict[str, str] = field(default_factory=dict)
+    """Actions that have no effect according to a memory → its text."""
+    started_over: bool = False
+    """Whether what failed in earlier episodes is tried again."""
     before: NameSet = field(default_factory=set)
     """Actions taken in this episode before everything was tried again."""
     reopened: Counter[str] = field(default_factory=Counter)
@@ -142,8 +171,6 @@ class PlaceNotes:
     """Actions that texts of this episode suggested here. An ordered set."""
     grammar_tries: int = 0
     """The number of commands of the story's grammar tried here in this episode."""
-    walked: Counter[str] = field(default_factory=Counter)
-    """Exit or other action → the number of times it was taken in this episode."""
     dark: bool = False
     feared: bool = False
     """Whether the place or a creature here has killed the player, according to a memory."""
@@ -159,7 +186,7 @@ class PlaceNotes:
         fields = tuple((memory.title, memory.text, memory.outcome, memory.score_change) for memory in memories)
         if fields == self.read:
             return
-        self.read, self.remembered = fields, {}
+        self.read, self.remembered, self.told = fields, {}, {}
         texts = (memory.text for memory in memories if memory.kind is MemoryKind.TEXT)
         self.words = tuple(dict.fromkeys(word for text in texts for word in quoted_words(text)))
         for memory in memories:
@@ -169,7 +196,7 @@ class PlaceNotes:
                 self.remembered[action] = min(self.remembered.get(action, outcome), outcome, key=_ORDER.index)
                 self.dark = self.dark or outcome is ActionOutcome.KILLS_UNLIT
                 if outcome is ActionOutcome.FAILS:
-                    self.refusals.setdefault(action, memory.text)
+                    self.told.setdefault(action, memory.text)
             elif memory.persistence is Persistence.CORE and is_dark_place(memory):
                 self.dark = True
         self._renew()
@@ -192,7 +219,7 @@ class PlaceNotes:
 
     def is_fresh(self, action: str) -> bool:
         """Return whether an action is not known to have been tried here in any episode."""
-        known = action in self.remembered or action in self.failed_before or action in self.barren
+        known = action in self.remembered or action in self.failed_before or action in self.tries.barren
         return not known and action not in self.done
 
     def mark(self, action: str) -> None:
@@ -207,17 +234,6 @@ class PlaceNotes:
         if reopened:
             self.reopened[action] += 1
         self._renew()
-
-    def note_result(self, action: str, refusal: str | None) -> None:
-        """Record the result of an action here.
-
-        Args:
-            refusal: The response if the action had no effect, otherwise None.
-        """
-        self.failed_before.pop(action, None)
-        self.refusals.pop(action, None)
-        if refusal is not None:
-            self.refusals[action] = refusal
 
     def reopen(self, nouns: Iterable[str]) -> None:
         """Reopen the failed actions that involve these things, since something about them has changed."""
@@ -244,9 +260,25 @@ class PlaceNotes:
         """Clear the failed actions here, so that they are tried again in another state of the world."""
         self.before |= self.done
         self.done &= self.remembered.keys()
-        self.failed_before = {}
+        self.started_over = True
         self.everywhere.clear()
         self._renew()
+
+    @property
+    def failed_before(self) -> dict[str, str]:
+        """Actions that had no effect here in earlier episodes → the response. Without those tried in this one."""
+        if self.started_over:
+            return {}
+        tried = self.tries.now
+        return {action: response for action, response in self.tries.failed_before.items() if action not in tried}
+
+    @property
+    def refusals(self) -> dict[str, str]:
+        """Actions that had no effect when last tried in this episode, or according to a memory → the response."""
+        tried = self.tries.now
+        told = {action: text for action, text in self.told.items() if action not in tried}
+        latest = {action: rows[-1] for action, rows in tried.items()}
+        return told | {action: row.response for action, row in latest.items() if row.shows(Result.FAILED)}
 
     @property
     def all_refusals(self) -> dict[str, str]:
@@ -282,15 +314,15 @@ class PlaceNotes:
         if tier is Tier.GRAMMAR:
             # The increasing cost spreads these commands over the places.
             return COST[tier] + self.grammar_tries
-        return COST[tier] * (1 + self.walked[WAIT]) if tier is Tier.WAIT else COST[tier]
+        return COST[tier] * (1 + self.tries.times(WAIT)) if tier is Tier.WAIT else COST[tier]
 
     def _cost_of_repeating(self, action: str, tier: Tier) -> float:
         """Return the cost of an action from the earlier episodes in which it did not score."""
         if self.remembered.get(action) is ActionOutcome.SCORES or action in self.reopened:
             return 0.0
-        here = self.barren.get(action, 0)
+        here = self.tries.barren.get(action, 0)
         # A tool that a refusal here asks for may work here, even if it failed elsewhere.
-        elsewhere = self.barren_places.get(action, 0) - bool(here) if tier is not Tier.TOOL else 0
+        elsewhere = self.tries.barren_places.get(action, 0) - bool(here) if tier is not Tier.TOOL else 0
         return _REPEATED_COST * here + min(_ELSEWHERE_COST * elsewhere, _MAX_ELSEWHERE_COST)
 
     @property
@@ -298,7 +330,7 @@ class PlaceNotes:
         """Yield the kinds and names of the actions that were never tried here, in the order of their offer."""
         lasting = ((tier, action) for tier, action in self._pending() if tier is not Tier.WAIT)
         pending = ((tier, action) for tier, action in lasting if action not in self.portable)
-        return ((tier, action) for tier, action in pending if action not in self.barren | self.remembered.keys())
+        return ((tier, action) for tier, action in pending if action not in self.tries.barren | self.remembered.keys())
 
     def _pending(self) -> Iterator[tuple[Tier, str]]:
         for action, outcome in self.remembered.items():
@@ -312,8 +344,9 @@ class PlaceNotes:
                     and not action.startswith(_NOT_AGAIN)
                 ):
                     yield Tier.PREPARE, action
+        failed_before = self.failed_before
         for action, tier in self.offered.items():
-            known = action in self.remembered or action in self.failed_before
+            known = action in self.remembered or action in failed_before
             fresh = not known or action in self.reopened
             if fresh and action not in self.done:
                 yield tier, action

@@ -9,7 +9,7 @@ from zorkgpt.offline.notes import LastTurn
 from zorkgpt.offline.offers import Offer, holders, note_offers
 from zorkgpt.offline.phrases import is_laden, topics_in
 from zorkgpt.offline.view import TurnView
-from zorkgpt.text import first_paragraph, normalized_action
+from zorkgpt.text import normalized_action
 
 
 def observe_result(turn: TurnView) -> None:
@@ -20,29 +20,22 @@ def observe_result(turn: TurnView) -> None:
         return
     last, failed = notes.last, False
     _note_gains(turn, last)
-    turn.episode.place(last.place).walked[exit_name(last.action)] += 1
-    turn.episode.touched.add(last.place)
     if turn.here == last.place:
         failed = last.action in map(normalized_action, turn.context.failed_here)
-        turn.place.note_result(last.action, first_paragraph(turn.context.response) if failed else None)
-    _note_command(turn, last, failed=failed)
+    _note_words(turn, last, failed=failed)
     is_over = turn.here != last.place or turn.context.observation.score != last.score
     changed = bool(turn.context.changed)
     turn.episode.plan.note(last.place, exit_name(last.action), failed=failed, changed=changed, is_over=is_over)
 
 
-def _note_command(turn: TurnView, last: LastTurn, *, failed: bool) -> None:
-    """Count the command and its result, to estimate how promising similar ones are."""
-    now, record, tried = turn.context.observation, turn.notes.record, turn.episode.nouns.analyzed(last.action)
+def _note_words(turn: TurnView, last: LastTurn, *, failed: bool) -> None:
+    """Record the topics in the response, and discard words that can't be named in commands."""
+    now = turn.context.observation
     for word in topics_in(turn.context.response):
         turn.notes.topics.pop(word, None)
         turn.notes.topics[word] = None
-    worked = turn.here != last.place or bool(turn.context.changed) or last.score != now.score
-    record.count(tried, worked=worked, is_success=bool(turn.context.changed))
     if failed and canonical_direction(last.action) is None and last.moves is not None and last.moves == now.moves:
-        record.refused.add(last.action)
-        # Some things in texts can't be named in commands.
-        for name in tried.names:
+        for name in turn.episode.nouns.analyzed(last.action).names:
             turn.place.mentioned.pop(name, None)
 
 

@@ -115,7 +115,7 @@ def tools(turn: TurnView) -> Iterator[Candidate]:
         # What has had an effect on it needs no other verb.
         left = [obstacle for obstacle in obstacles if {obstacle, tool} not in names_of]
         tries += (each for each in grammar_tries(turn.language, left, [tool], {}) if len(each.names) == 2)
-    ranked = sorted(tries, key=turn.episode.promise, reverse=True)
+    ranked = sorted(tries, key=turn.episode.record.promise, reverse=True)
     yield from (Candidate(Tier.TOOL, each.command) for each in ranked)
 
 
@@ -147,11 +147,11 @@ def grammar(turn: TurnView) -> Iterator[Candidate]:
     seen, held = _marks(turn, now.visible), _marks(turn, now.inventory)
     at_hand = [name for name in dict.fromkeys((*seen, *place.mentioned)) if name not in turn.notes.held]
     # Food and drink are kept until they are needed.
-    spared = _REMEDIES if episode.experience.deadline is not None else ()
+    spared = _REMEDIES if episode.past.deadline is not None else ()
     made = commands(turn.language, at_hand, list(held), seen | held, list(turn.notes.topics)[-_MAX_TOPICS:])
     unspared = (each for each in made if not each.command.startswith(spared))
     fresh = [each for each in unspared if place.is_fresh(each.command) and episode.is_untried(turn.here, each.command)]
-    ranked = sorted(fresh, key=episode.promise, reverse=True)
+    ranked = sorted(fresh, key=episode.record.promise, reverse=True)
     accepted = (each.command for each in ranked if check_action(each.command, turn.language, turn.scene).valid)
     yield from (Candidate(Tier.GRAMMAR, action) for action in islice(accepted, _MAX_GRAMMAR))
 
@@ -166,7 +166,7 @@ def remedies(turn: TurnView) -> list[str]:
     unsuitable.update(f"eat {thing}" for thing in inedible)
     commands = (f"{verb}{thing}" for verb in _REMEDIES for thing in things)
     tries = [nouns.analyzed(each) for each in commands if each not in unsuitable and turn.is_valid(each)]
-    return [each.command for each in sorted(tries, key=turn.episode.promise, reverse=True)]
+    return [each.command for each in sorted(tries, key=turn.episode.record.promise, reverse=True)]
 
 
 Offer = Callable[[TurnView], Iterable[Candidate]]

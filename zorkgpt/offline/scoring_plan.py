@@ -7,10 +7,11 @@ from typing import Annotated
 
 from pydantic import PlainSerializer
 
-from zorkgpt.directions import canonical_direction, exit_name
-from zorkgpt.explore.trail import Trail, TrailStep
+from session.experience import Result
+from zorkgpt.directions import canonical_direction
+from zorkgpt.explore.trail import Trail
 from zorkgpt.offline.candidates import WAIT, words_of
-from zorkgpt.text import normalized_action
+from zorkgpt.record.experience import Place
 
 _LIGHTING = ("turn on ", "switch on ", "light ")
 _IDLE = frozenset({WAIT, "look around"})
@@ -56,13 +57,9 @@ def scoring_steps(trail: Trail) -> tuple[ScoringStep, ...]:
 
 def _score_order(trail: Trail) -> tuple[int, int]:
     """Return a sort key: the highest score, negated, and the step that first reached it."""
-    scores = [step.standing.score or 0 for step in _all_steps(trail)]
+    scores = [row.score or 0 for row in trail.steps]
     highest = max(scores, default=0)
     return -highest, scores.index(highest) if scores else 0
-
-
-def _all_steps(trail: Trail) -> tuple[TrailStep, ...]:
-    return (*trail.steps, trail.winning) if trail.winning else trail.steps
 
 
 def _steps_of(trail: Trail) -> list[tuple[ScoringStep, bool]]:
@@ -71,30 +68,29 @@ def _steps_of(trail: Trail) -> list[tuple[ScoringStep, bool]]:
     Each comes with whether the inventory stayed the same, so that something else changed.
     """
     steps: dict[tuple[int, str], tuple[ScoringStep, bool]] = {}
-    place, score = trail.start, 0
     held: tuple[str, ...] = ()
-    stays: Counter[int | None] = Counter()
-    for step in _all_steps(trail):
-        now = step.standing
+    stays: Counter[Place] = Counter()
+    for row in trail.steps:
+        place, action, gain = row.place, row.action, max(0, row.points)
         stays[place] += 1
-        gain = max(0, (now.score or 0) - score)
-        action = exit_name(normalized_action(step.action))
         # An exit that changed something without leading anywhere is at most a warning. If it scored, time did it.
-        warned = now.place == place and canonical_direction(action) is not None
+        warned = row.reached == place and canonical_direction(action) is not None
         if warned and gain:
             action = WAIT
-        carried_off = action == WAIT and now.place != place
-        if place is not None and (gain or carried_off or (step.effective and not warned and action not in _IDLE)):
-            yields = tuple((Counter(now.inventory) - Counter(held)).keys())
+        carried_off = action == WAIT and row.reached != place
+        has_effect = row.shows(Result.EFFECTIVE) and not warned and action not in _IDLE
+        if isinstance(place, int) and (gain or carried_off or has_effect):
+            yields = tuple((Counter(row.held) - Counter(held)).keys())
             mentioned = tuple(name for name in held if _is_named(name, action))
             known = steps.get((place, action))
             if known is None or gain > known[0].gain:
                 # Use the latest position, because steps repeated before it may have been preconditions.
                 steps.pop((place, action), None)
                 times = min(stays[place], _MAX_WAITS) if action == WAIT else 1
-                done = ScoringStep(place, action, gain, mentioned, yields, wins=step is trail.winning, times=times)
-                steps[place, action] = done, now.inventory == held
-        place, held, score = now.place, now.inventory, now.score or 0
+                wins = row.shows(Result.WON)
+                done = ScoringStep(place, action, gain, mentioned, yields, wins=wins, times=times)
+                steps[place, action] = done, row.held == held
+        held = row.held
     return list(steps.values())
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import blake2b
 from itertools import chain
 
@@ -12,12 +13,11 @@ from zorkgpt.memory.retrieval import Recall
 from zorkgpt.offline import dangers
 from zorkgpt.offline.advice import opens_a_menu
 from zorkgpt.offline.candidates import Candidate, Nouns, Tier, exit_candidates
-from zorkgpt.offline.command_record import CommandRecord, chance, success_rate
-from zorkgpt.offline.experience import Experience
-from zorkgpt.offline.grammar_tries import GrammarTry
-from zorkgpt.offline.notes import EpisodeNotes, PlaceNotes
+from zorkgpt.offline.command_record import CommandRecord
+from zorkgpt.offline.experience import PastEpisodes
+from zorkgpt.offline.notes import EpisodeNotes, PlaceNotes, TriesHere
 from zorkgpt.offline.outcomes import ActionOutcome
-from zorkgpt.offline.phrases import is_dark, is_laden
+from zorkgpt.offline.phrases import is_dark
 from zorkgpt.offline.scoring_plan import ScoringPlan
 from zorkgpt.player import PlayerContext
 from zorkgpt.world.graph import MapGraph
@@ -33,7 +33,7 @@ _ONCE_PER_NAME = (Tier.INSPECT, Tier.HANDLE, Tier.LIGHT, Tier.COMBINE, Tier.ADVI
 
 @dataclass
 class Episode:
-    """An episode of the rules player: its notes, and what earlier episodes left.
+    """An episode of the rules player: its notes, and what earlier episodes showed.
 
     Args:
         seed: Decides the order of equally promising actions.
@@ -42,9 +42,10 @@ class Episode:
     graph: MapGraph
     recall: Recall
     nouns: Nouns
-    experience: Experience
+    past: PastEpisodes
     plan: ScoringPlan
     seed: int
+    language: Language | None = None
     notes: EpisodeNotes = field(default_factory=EpisodeNotes)
     places: dict[int, PlaceNotes] = field(default_factory=dict)
     touched: set[int] = field(default_factory=set)
@@ -72,15 +73,15 @@ class Episode:
     def is_untried(self, room: int, action: str) -> bool:
         if opens_a_menu(action):
             return False
-        if any(action in record.refused for record in self.records):
+        if self.record.is_refused(action):
             return False
         is_exit = action in self.graph.connections.of(room) and not self.graph.is_pruned(room, action)
         return not is_exit and action not in self.done_everywhere
 
-    @property
-    def records(self) -> tuple[CommandRecord, CommandRecord]:
-        """The results of commands, of this episode and of earlier ones."""
-        return self.notes.record, self.experience.record
+    @cached_property
+    def record(self) -> CommandRecord:
+        """The results of commands in all episodes."""
+        return CommandRecord(self.past, self.language)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -94,14 +95,6 @@ class Episode:
         elsewhere = (notes for other, notes in self.places.items() if other != room)
         return bool(reasons.difference(*(notes.all_refusals.values() for notes in elsewhere)))
 
-    def promise(self, tried: GrammarTry) -> float:
-        """Return how promising a command is, relative to an untried one."""
-        return chance(tried, *self.records) / chance(tried)
-
-    def success_rate(self, command: str) -> float:
-        """Return how often a command with a random result succeeds, estimated from all episodes."""
-        return success_rate(command, *self.records)
-
     def shuffled(self, offers: Iterable[Candidate]) -> list[Candidate]:
         """Return the candidates, shuffled by the seed."""
         return sorted(offers, key=lambda offer: blake2b(f"{self.seed} {offer.action}".encode()).digest())
@@ -112,25 +105,15 @@ class Episode:
             self.place(room)
         return dangers.closed(self.graph, self.places, self.notes, self.plan)
 
-    def recall_attempts(self, room: int, notes: PlaceNotes) -> None:
-        """Record the actions that failed at a place in earlier episodes."""
-        # Failures because of weight or darkness say nothing about another time.
-        failed = self.graph.tries.without_effect.get(room, {})
-        otherwise = {action for action, response in failed.items() if is_laden(response) or is_dark(response)}
-        notes.failed_before = {action: said for action, said in failed.items() if action not in otherwise}
-        barren = self.experience.barren_at(room)
-        notes.barren = {action: times for action, times in barren.items() if action not in otherwise}
-
     def _first_notes(self, room: int) -> PlaceNotes:
-        notes = PlaceNotes(barren_places=self.experience.barren_places)
+        notes = PlaceNotes(tries=TriesHere(room, self.past))
         if room in self.graph.rooms:
             # For a place that was seen in an earlier episode, the map knows which exits are untried.
             exits = exit_candidates(self.nouns, self.graph.rooms[room].exits)
-            left = self.experience.left.get(room)
+            left = self.past.left.get(room)
             offers = chain([left] if left else [], exits)
             notes.offer_more(self.shuffled(each for each in offers if self.is_untried(room, each.action)))
         notes.learn(self.recall(room))
-        self.recall_attempts(room, notes)
         for action, outcome in notes.remembered.items():
             if outcome is ActionOutcome.SCORES and action.startswith("take "):
                 self.notes.valued.add(action.removeprefix("take "))
@@ -199,7 +182,7 @@ class TurnView:
         """The place and action that would win, as long as points are missing and turns are left to look for them."""
         score, most = self.context.observation.score, self.context.max_score
         left = self.context.max_turns - self.context.turn
-        deadline, moves = self.episode.experience.deadline, self.context.observation.moves
+        deadline, moves = self.episode.past.deadline, self.context.observation.moves
         if deadline is not None and moves is not None and moves < deadline:
             # The last command before the deadline ends one move earlier.
             left = min(left, deadline - moves - 2)

@@ -19,7 +19,7 @@ from zorkgpt.world.connections import UNPROVEN_CONFIDENCE, Connection, Connectio
 from zorkgpt.world.doors import Doors, DoorSign
 from zorkgpt.world.movement import PLACE_KILLS, WAYS, Move, MoveKind
 from zorkgpt.world.routes import DangerousSpot, PricedWay, RoutePlanner, Routes, RouteStep
-from zorkgpt.world.tries import Tries
+from zorkgpt.world.tries import UntriedThings
 
 log = logging.getLogger("zorkgpt.world")
 
@@ -76,7 +76,7 @@ class MapGraph:
         self.failures = Failures()
         self.moves = OtherMoves()
         self.doors = Doors(self.connections, self._changed)
-        self.tries = Tries()
+        self.things = UntriedThings()
         self.learned_turns: dict[int, int] = {}
         """Episode → the last turn of it that this map includes."""
         self._planner.clear()
@@ -278,7 +278,6 @@ class MapGraph:
 
         The confidence of connections and the pruned exits follow from the rest. They are for other programs.
         """
-        tries = self.tries
         connections = [(f"{room}_{name}", connection) for room, name, connection in self.connections]
         return {
             "rooms": {
@@ -300,24 +299,14 @@ class MapGraph:
                 for room, its in groupby(self.failures, key=itemgetter(0))
                 if (pruned := sorted(name for _, name, _ in its if self.is_pruned(room, name)))
             },
-            "in_vain": {str(room): failed for room, failed in tries.without_effect.items() if failed},
-            "in_vain_after": {
-                str(room): {way: sorted(actions) for way, actions in ways.items()}
-                for room, ways in tries.before_failure.items()
-                if ways
-            },
-            "opened_by": {
-                str(room): {way: list(actions) for way, actions in ways.items()}
-                for room, ways in tries.opened_by.items()
-            },
             "doors": [
                 {"room": room, "way": way, "door": number, "name": name, "sign": str(sign)}
                 for room, way, number, name, sign in self.doors.evidence()
             ],
             "things": [
-                {"thing": number, "room": room, "name": name} for number, (room, name) in tries.untried_things.items()
+                {"thing": number, "room": room, "name": name} for number, (room, name) in self.things.seen.items()
             ],
-            "tried_things": sorted(tries.tried_things),
+            "tried_things": sorted(self.things.tried),
             "other_moves": [
                 {"from": move.from_id, "way": move.way, "to": move.to_id, "kind": str(move.kind), "times": times}
                 for move, times in self.moves.counts.items()
@@ -338,7 +327,6 @@ class MapGraph:
 
     def fill(self, state: Mapping[str, Any]) -> None:
         """Add the content of another map's `to_dict`."""
-        tries = self.tries
         for number, room in state["rooms"].items():
             self.add_room(int(number), str(room["name"])).exits.update(map(str, room["exits"]))
         for key, count in state["exit_failure_counts"].items():
@@ -352,19 +340,12 @@ class MapGraph:
                 room.exits.add(str(name))
                 for end in connection.ends:
                     self.add_room(end, "")
-        for number, failed in state.get("in_vain", {}).items():
-            before = state.get("in_vain_after", {}).get(number, {})
-            for action, response in failed.items():
-                tries.add_failure(int(number), str(action), str(response), map(str, before.get(action, ())))
-        for number, ways in state.get("opened_by", {}).items():
-            for way, actions in ways.items():
-                tries.add_opening(int(number), str(way), map(str, actions))
         for found in state.get("doors", ()):
             place = int(found["room"]), str(found["way"])
             self.doors.add(*place, int(found["door"]), str(found["name"]), DoorSign(found["sign"]))
         for thing in state.get("things", ()):
-            tries.add_thing(int(thing["room"]), int(thing["thing"]), str(thing["name"]))
-        tries.tried_things.update(map(int, state.get("tried_things", ())))
+            self.things.add(int(thing["room"]), int(thing["thing"]), str(thing["name"]))
+        self.things.tried.update(map(int, state.get("tried_things", ())))
         for move in state.get("other_moves", ()):
             kept = Move(int(move["from"]), str(move["way"]), int(move["to"]), MoveKind(move["kind"]))
             self.add_move(kept)

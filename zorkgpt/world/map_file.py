@@ -10,7 +10,7 @@ from zorkgpt.files import AtomicFile, Stamp
 from zorkgpt.world.connections import Connection
 from zorkgpt.world.graph import MAP_DAMAGE, MapGraph, parse_map
 from zorkgpt.world.movement import Move
-from zorkgpt.world.tries import Tries
+from zorkgpt.world.tries import UntriedThings
 
 log = logging.getLogger("zorkgpt.world")
 
@@ -111,7 +111,7 @@ def _add_news(graph: MapGraph, other: MapGraph, base: MapGraph) -> None:
         graph.add_move(move)
     for evidence in other.doors.evidence():
         graph.doors.add(*evidence)
-    _add_new_tries(graph.tries, other.tries, base.tries)
+    _add_new_things(graph.things, other.things, base.things)
     graph.learned_turns.update(other.learned_turns.items() - base.learned_turns.items())
 
 
@@ -131,22 +131,9 @@ def _add_uses(graph: MapGraph, room_id: int, name: str, other: MapGraph, base: M
         graph.failures.add(room_id, name, since_walk)
 
 
-def _add_new_tries(tries: Tries, other: Tries, base: Tries) -> None:
-    for room_id, failed in base.without_effect.items():
-        for action in failed.keys() - other.without_effect.get(room_id, {}).keys():
-            tries.add_success(room_id, action)
-    for room_id, failed in other.without_effect.items():
-        known = base.without_effect.get(room_id, {})
-        before = other.before_failure.get(room_id, {})
-        for action, response in failed.items():
-            if known.get(action) != response or before.get(action) != base.before_failure.get(room_id, {}).get(action):
-                tries.add_failure(room_id, action, response, before.get(action, ()))
-    for room_id, ways in other.opened_by.items():
-        for way, actions in ways.items():
-            if base.opened_by.get(room_id, {}).get(way) != actions:
-                tries.add_opening(room_id, way, actions)
-    for number, (room_id, name) in other.untried_things.items():
-        if base.untried_things.get(number) != (room_id, name):
-            tries.add_thing(room_id, number, name)
-    for number in other.tried_things:
-        tries.add_tried_thing(number)
+def _add_new_things(things: UntriedThings, other: UntriedThings, base: UntriedThings) -> None:
+    for number, (room_id, name) in other.seen.items():
+        if base.seen.get(number) != (room_id, name):
+            things.add(room_id, number, name)
+    for number in other.tried:
+        things.add_tried(number)
