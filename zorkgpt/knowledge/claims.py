@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
+from session.experience import row_of
 from session.history import TurnRecord
 from session.outcome import effective
+from zorkgpt.directions import exit_name
 from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
+from zorkgpt.record.experience import Experience
 from zorkgpt.text import normalized_action, number_of, sentences_of
 
 _ACTION_LIMIT = 80
@@ -157,19 +160,6 @@ TurnsOf = Callable[[int | str], Sequence[TurnRecord]]
 _DEATH_SECTIONS = (KnowledgeSection.DANGERS, KnowledgeSection.DEATHS, KnowledgeSection.DEATH_PATTERNS)
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """A turn, with the turns before it in its episode."""
-
-    turn: TurnRecord
-    earlier: Sequence[TurnRecord]
-
-    @property
-    def repetitions(self) -> list[TurnRecord]:
-        """The turns of the episode with the same action at the same place, this one included."""
-        return [turn for turn in (*self.earlier, self.turn) if _is_same_action(turn, self.turn)]
-
-
 def _origin_of(line: KnowledgeLine, turns_of: TurnsOf) -> TurnRecord | None:
     """Return the turn that the line was learned from; None if it is unavailable or there were several."""
     if line.first_turn != line.last_turn:
@@ -177,23 +167,21 @@ def _origin_of(line: KnowledgeLine, turns_of: TurnsOf) -> TurnRecord | None:
     return next((turn for turn in turns_of(line.episode) if turn.turn == line.first_turn), None)
 
 
-def may_contradict(line: KnowledgeLine, new: Attempt, turns_of: TurnsOf) -> bool:
+def may_contradict(line: KnowledgeLine, turn: TurnRecord, experience: Experience, turns_of: TurnsOf) -> bool:
     """Return whether ground truth allows that the turn contradicts the line.
 
     The line's claim decides, or else the turn that the line was learned from.
+
+    Args:
+        experience: What the actions of the episode led to, up to this turn.
     """
     if claim := parse_claim(line.text):
-        return claim.is_contradicted_by(new.turn)
-    origin = _origin_of(line, turns_of)
-    if origin is None or not _is_same_action(origin, new.turn):
+        return claim.is_contradicted_by(turn)
+    origin, now = _origin_of(line, turns_of), row_of(turn)
+    if origin is None or (origin.before.location_id, exit_name(origin.action)) != (now.place, now.action):
         return True
     if line.section in _DEATH_SECTIONS and origin.transition.died:
-        return not new.turn.transition.died
+        return not turn.transition.died
     if line.section is KnowledgeSection.PUZZLES and origin.transition.points > 0:
-        return all(turn.transition.points <= 0 for turn in new.repetitions)
+        return all(row.points <= 0 for row in experience.tries(now.place)[now.action])
     return True
-
-
-def _is_same_action(first: TurnRecord, second: TurnRecord) -> bool:
-    same_place = first.before.location_id == second.before.location_id
-    return same_place and normalized_action(first.action) == normalized_action(second.action)

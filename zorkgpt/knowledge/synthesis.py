@@ -1,20 +1,22 @@
 """Reviews of turns and episodes: the questions, the answers, and their conversion into updates of lines."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, cast
 
 from pydantic import BaseModel, Field
 
+from session.experience import row_of
 from session.history import TurnRecord
 from session.outcome import failed, visible_outcome
-from zorkgpt.knowledge.claims import Attempt, TurnsOf, may_contradict
+from zorkgpt.knowledge.claims import TurnsOf, may_contradict
 from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
 from zorkgpt.knowledge.revision import LineUpdates, ProposedLine
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.prompts.render import render
+from zorkgpt.record.experience import Experience
 
 MAX_NEW = 40
 MAX_CONTRADICTED = 100
@@ -54,10 +56,6 @@ class TurnReview:
     """Lines that people wrote, which are not judged."""
     turns_of: TurnsOf = no_turns
 
-    def attempts(self) -> Iterator[Attempt]:
-        """Yield each turn with the turns before it."""
-        return (Attempt(turn, (*self.earlier, *self.turns[:position])) for position, turn in enumerate(self.turns))
-
 
 @dataclass(frozen=True, slots=True)
 class EpisodeReview:
@@ -75,10 +73,6 @@ class EpisodeReview:
     by_hand: tuple[str, ...] = ()
     """Lines that people wrote, which are not judged."""
     turns_of: TurnsOf = no_turns
-
-    def attempts(self) -> Iterator[Attempt]:
-        """Yield each turn with the turns before it."""
-        return (Attempt(turn, self.turns[:at]) for at, turn in enumerate(self.turns))
 
     def last_turns(self) -> TurnReview | None:
         """Return a review of the turns that were not reviewed yet; None if there are none."""
@@ -177,11 +171,13 @@ def _contradicting_turn(
     line: KnowledgeLine, contradiction: Contradiction, asked: TurnReview | EpisodeReview, counts: Counter[str]
 ) -> int | None:
     """Return the first of the named turns that may contradict the line; None if there is none."""
-    attempts = [attempt for attempt in asked.attempts() if attempt.turn.turn in contradiction.turns]
-    for attempt in attempts:
-        if may_contradict(line, attempt, asked.turns_of):
-            return attempt.turn.turn
-    counts["contradictions refused" if attempts else "contradictions without a turn"] += 1
+    named = {turn.turn for turn in asked.turns}.intersection(contradiction.turns)
+    experience = Experience()
+    for turn in (*(asked.earlier if isinstance(asked, TurnReview) else ()), *asked.turns):
+        experience.add(row_of(turn))
+        if turn.turn in named and may_contradict(line, turn, experience, asked.turns_of):
+            return turn.turn
+    counts["contradictions refused" if named else "contradictions without a turn"] += 1
     return None
 
 
