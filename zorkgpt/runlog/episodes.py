@@ -14,6 +14,7 @@ from session.game_state import GameState
 from session.history import TurnRecord
 from session.outcome import failed
 from zorkgpt.bounded import RECORD, lines_of, parse_json
+from zorkgpt.directions import exit_name
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import FileError, WorkdirError
 from zorkgpt.log_files import UNREADABLE, has_log, open_log
@@ -165,14 +166,19 @@ def count_failures(episodes: Iterable[Iterable[Event]]) -> Iterator[FailureCount
     failed_before: set[tuple[int | None, str]] = set()
     for events in episodes:
         turns = list(turns_in(events).values())
-        failures = [turn for turn in turns if failed(turn.transition)]
-        repeated = 0
-        for turn in failures:
-            attempt = (turn.before.location_id, " ".join(turn.action.lower().split()))
-            repeated += attempt in failed_before
-            failed_before.add(attempt)
+        failures = [(turn.before.location_id, exit_name(turn.action)) for turn in turns if failed(turn.transition)]
         if turns:
+            repeated = repeated_failures(failures, failed_before)
             yield FailureCount(turns[0].episode, len(turns), len(failures), repeated)
+
+
+def repeated_failures(failures: Iterable[tuple[int | None, str]], failed_before: set[tuple[int | None, str]]) -> int:
+    """Count the failures, as location and action, that happened before, and add them to `failed_before`."""
+    repeated = 0
+    for failure in failures:
+        repeated += failure in failed_before
+        failed_before.add(failure)
+    return repeated
 
 
 def turns_to_scores(turns: Iterable[TurnRecord]) -> dict[int, int]:

@@ -5,9 +5,11 @@ from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
+from zorkgpt.directions import exit_name
 from zorkgpt.llm.usage import is_useless
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import is_place, place_to_json
+from zorkgpt.runlog.episodes import repeated_failures
 from zorkgpt.viewer.episode_index import DIED, FAILED, CallIndex, EpisodeIndex
 from zorkgpt.viewer.json_lines import cut, place_address, turn_key, whole_number
 from zorkgpt.viewer.memory_threads import Thread, disproved_at
@@ -40,6 +42,8 @@ def _row(
 ) -> dict[str, Any]:
     columns = index.columns
     marks = columns["marks"]
+    tries = zip(columns["places"], map(exit_name, index.actions), marks, strict=True)
+    failures = ((place, action) for place, action, mark in tries if mark & FAILED)
     places = {place for place in (*columns["places"], *columns["places_after"]) if place is not None}
     seconds = [second for second in columns["seconds"] if second is not None]
     row = {
@@ -49,23 +53,12 @@ def _row(
         "new_rooms": len(places - seen_before),
         "deaths": sum(bool(mark & DIED) for mark in marks),
         "failed": sum(bool(mark & FAILED) for mark in marks),
-        "repeated": _repeated(index, failed_before),
+        "repeated": repeated_failures(failures, failed_before),
         "seconds": sum(seconds) if seconds else None,
         "scored": [_scored(index, at) for at, gain in enumerate(index.gains) if gain],
     }
     seen_before |= places
     return row | _used(calls)
-
-
-def _repeated(index: EpisodeIndex, failed_before: set[tuple[int | None, str]]) -> int:
-    """Count the failed actions that had failed at the same place before, in this or an earlier episode."""
-    repeated = 0
-    for place, action, mark in zip(index.columns["places"], index.actions, index.columns["marks"], strict=True):
-        if mark & FAILED:
-            attempt = (place, " ".join(action.lower().split()))
-            repeated += attempt in failed_before
-            failed_before.add(attempt)
-    return repeated
 
 
 def _scored(index: EpisodeIndex, at: int) -> dict[str, Any]:

@@ -1,66 +1,49 @@
 """The actions that failed at a place and those that opened its exits, and the things that nobody has tried."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 
 from session.experience import Result
 from zorkgpt.directions import canonical_direction
-from zorkgpt.record.experience import Experience, ExperienceRow, Place
+from zorkgpt.record.experience import Experience, Place
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class PlaceTries:
     """What the actions at one place led to, in all episodes."""
 
-    failed: dict[str, str] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
     """Action → the response, for actions whose last try had no effect and that had none before in that episode."""
-    opened_by: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    opened_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Exit → the actions with an effect that preceded every opening: after it led nowhere and before it worked."""
-
-    _successes: dict[str, None] = field(default_factory=dict)
-    """The actions that had an effect in this episode, in order."""
-    _did_not_open: dict[str, set[str]] = field(default_factory=dict)
-    """Exit → actions with an effect after which it led nowhere."""
-
-    def begin_episode(self) -> None:
-        self._successes = {}
-
-    def add(self, row: ExperienceRow) -> None:
-        action = row.action
-        if row.shows(Result.WORKED):
-            if canonical_direction(action) and (action in self.opened_by or action in self.failed):
-                self._add_opening(action)
-            self.failed.pop(action, None)
-            self._did_not_open.pop(action, None)
-            self._successes[action] = None
-        elif row.shows(Result.UNCHANGED) and action not in self._successes:
-            # An action that has succeeded before fails now because it is done already.
-            self.failed[action] = row.response
-            if canonical_direction(action):
-                self._did_not_open.setdefault(action, set()).update(self._possible_openers)
-
-    def _add_opening(self, way: str) -> None:
-        ineffective = self._did_not_open.get(way, ())
-        openers = tuple(action for action in self._possible_openers if action not in ineffective)
-        known = self.opened_by.get(way, openers)
-        if common := tuple(action for action in known if action in openers) or known:
-            self.opened_by[way] = common
-
-    @property
-    def _possible_openers(self) -> list[str]:
-        """The actions that succeeded and may have opened an exit, which walking can't."""
-        return [action for action in self._successes if canonical_direction(action) is None]
 
 
 def tries_at(experience: Experience, place: Place) -> PlaceTries:
     """Return what the actions at a place led to."""
-    tries, episode = PlaceTries(), None
-    for row in experience.at(place):
-        if row.episode != episode:
-            episode = row.episode
-            tries.begin_episode()
-        tries.add(row)
-    return tries
+    failed: dict[str, str] = {}
+    opened_by: dict[str, tuple[str, ...]] = {}
+    did_not_open: dict[str, set[str]] = {}
+    for _, rows in groupby(experience.at(place), key=attrgetter("episode")):
+        worked: dict[str, None] = {}
+        for row in rows:
+            action = row.action
+            # Walking opens no exit.
+            openers = [each for each in worked if canonical_direction(each) is None]
+            if row.shows(Result.WORKED):
+                if canonical_direction(action) and (opened_by.get(action) or action in failed):
+                    new = tuple(each for each in openers if each not in did_not_open.get(action, ()))
+                    known = opened_by.get(action) or new
+                    opened_by[action] = tuple(each for each in known if each in new) or known
+                failed.pop(action, None)
+                did_not_open.pop(action, None)
+                worked[action] = None
+            elif row.shows(Result.UNCHANGED) and action not in worked:
+                # An action that has worked before fails now because it is done already.
+                failed[action] = row.response
+                did_not_open.setdefault(action, set()).update(openers)
+    return PlaceTries(failed, {way: actions for way, actions in opened_by.items() if actions})
 
 
 class UntriedThings:
