@@ -55,8 +55,7 @@ class BestLineManager(BaseManager):
     def reset(self) -> None:
         """Improve the line with the episodes so far."""
         known = self._follower.line
-        kept = self._trails.before(self.game_state.episode_id)
-        trails = [each.trail for each in kept if each.trail.seed == self._seed]
+        trails = [trail for trail in self._trails.before(self.game_state.episode_id) if trail.seed == self._seed]
         try:
             line = improved_line(trails, known, self._game, self._seed)
         except ZorkGPTError as error:

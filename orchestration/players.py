@@ -107,7 +107,7 @@ def _past(services: "Services") -> Past:
         return any(outcome is not None and outcome[0] == step.action for outcome in outcomes)
 
     def past() -> PastEpisodes:
-        trails = [kept.trail for kept in services.trails.before(state.episode_id)]
+        trails = services.trails.before(state.episode_id)
         deadline = _deadline(located.memory for located in memory.all_memories())
         return past_episodes(state.experience, trails, is_vetoed=is_vetoed, deadline=deadline)
 

@@ -84,7 +84,7 @@ def test_line_reaches_the_best_score_without_detours(played):
 
 def test_line_does_not_end_shortly_before_a_death(played):
     folder, line = played
-    trail = kept_trail(run_directory(folder, 1), EPISODE_LOG).trail
+    trail = kept_trail(run_directory(folder, 1), EPISODE_LOG)
     *lived, last = trail.steps[: line.turn + 1]
     dying = replace(trail, rows=(*lived, replace(last, outcome=Result.LOST)))
     with JerichoInterface(find_story(None).path, seed=SEED) as game:
@@ -95,7 +95,7 @@ def test_line_does_not_end_shortly_before_a_death(played):
 
 def test_commands_with_another_result_are_no_line(played, caplog):
     folder, line = played
-    trail = kept_trail(run_directory(folder, 1), EPISODE_LOG).trail
+    trail = kept_trail(run_directory(folder, 1), EPISODE_LOG)
     changed = replace(trail, rows=tuple(replace(row, command="wait") for row in trail.rows))
     with JerichoInterface(find_story(None).path, seed=SEED) as game:
         assert improved_line([changed], line, game, SEED) is line

@@ -15,6 +15,8 @@ class Trail:
     episode: int
     seed: int
     rows: tuple[ExperienceRow, ...]
+    player: str = ""
+    story_sha256: str = ""
     left: dict[int, list[str]] = field(default_factory=dict)
     """Location → actions that the rules left untried at the end of the episode. See `LeftToTry`."""
 

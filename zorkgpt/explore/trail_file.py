@@ -21,34 +21,23 @@ log = logging.getLogger("zorkgpt.explore")
 VERSION = 8
 
 
-@dataclass(frozen=True, slots=True)
-class KeptTrail:
-    """The cached trail of a finished episode."""
-
-    story_sha256: str
-    player: str
-    trail: Trail
-    log_bytes: int
-    """The size of its log. If it differs, the log is read again."""
-    version: int = VERSION
+_FORMAT = TypeAdapter(tuple[int, int, Trail])
+"""The version, the size of the log and the trail. If the size differs, the log is read again."""
 
 
-_FORMAT = TypeAdapter(KeptTrail)
-
-
-def load_trail(path: Path, log_bytes: int) -> KeptTrail | None:
+def load_trail(path: Path, log_bytes: int) -> Trail | None:
     """Return the cached trail; None if there is none for a log of this size."""
     try:
-        kept = _FORMAT.validate_json(path.read_bytes())
+        *key, trail = _FORMAT.validate_json(path.read_bytes())
     except (OSError, ValidationError):
         return None
-    return kept if (kept.version, kept.log_bytes) == (VERSION, log_bytes) else None
+    return trail if key == [VERSION, log_bytes] else None
 
 
-def save_trail(path: Path, kept: KeptTrail) -> None:
+def save_trail(path: Path, trail: Trail, log_bytes: int) -> None:
     """Cache a trail. Errors are logged, because the log can be read again."""
     try:
-        write_file(path, _FORMAT.dump_json(kept), durable=False)
+        write_file(path, _FORMAT.dump_json((VERSION, log_bytes, trail)), durable=False)
     except FileError as error:
         log.warning("the trail could not be saved", extra={"path": str(path), "reason": str(error)})
 
@@ -62,37 +51,32 @@ class TrailReader:
     story_sha256: str
 
     def __post_init__(self) -> None:
-        self._read: dict[int, KeptTrail] = {}
-        self._experience, self._added = Experience(), set[int]()
-        """The rows of these episodes."""
+        self._read: dict[int, Trail] = {}
+        self._experience = Experience()
         self._unreadable: set[int] = set()
         """Episodes whose unreadable log was already reported."""
 
-    def before(self, episode: int | str) -> list[KeptTrail]:
+    def before(self, episode: int | str) -> list[Trail]:
         """Return the trails of the finished episodes before this one, in order."""
         earlier = [number for number in episodes_in(self.workdir) if not isinstance(episode, int) or number < episode]
         for number in earlier:
-            if number not in self._read and (kept := self._trail(number)):
-                self._read[number] = kept
-        return [
-            kept
-            for number in earlier
-            if (kept := self._read.get(number)) is not None
-            and kept.story_sha256 == self.story_sha256
-            # Its commands come from outside the game.
-            and kept.player != PlayerKind.WALKTHROUGH
-        ]
+            if number not in self._read and (trail := self._trail(number)):
+                self._read[number] = trail
+                for row in trail.rows if self._is_used(trail) else ():
+                    self._experience.add(row)
+        trails = (self._read.get(number) for number in earlier)
+        return [trail for trail in trails if trail is not None and self._is_used(trail)]
 
     def experience(self, episode: int | str) -> Experience:
         """Return what the actions of these episodes led to."""
-        for kept in self.before(episode):
-            if kept.trail.episode not in self._added:
-                self._added.add(kept.trail.episode)
-                for row in kept.trail.rows:
-                    self._experience.add(row)
+        self.before(episode)
         return self._experience
 
-    def _trail(self, number: int) -> KeptTrail | None:
+    def _is_used(self, trail: Trail) -> bool:
+        # The commands of a walkthrough come from outside the game.
+        return trail.story_sha256 == self.story_sha256 and trail.player != PlayerKind.WALKTHROUGH
+
+    def _trail(self, number: int) -> Trail | None:
         try:
             return kept_trail(run_directory(self.workdir, number), self.log_name)
         except FileError as error:
@@ -102,24 +86,29 @@ class TrailReader:
             return None
 
 
-def kept_trail(folder: Path, log_name: str) -> KeptTrail | None:
+def kept_trail(folder: Path, log_name: str) -> Trail | None:
     """Return the trail of an episode; None if it is unfinished, because another process may be playing it."""
     log = folder / log_name
     if not has_log(log):
         return None
     size = log_size(log)
-    kept = load_trail(folder / TRAIL_FILE, size)
-    if kept is None and (kept := _trail_from_log(log, size)) is not None:
-        save_trail(folder / TRAIL_FILE, kept)
-    return kept
+    trail = load_trail(folder / TRAIL_FILE, size)
+    if trail is None and (trail := _trail_from_log(log)) is not None:
+        save_trail(folder / TRAIL_FILE, trail, size)
+    return trail
 
 
-def _trail_from_log(path: Path, size: int) -> KeptTrail | None:
+def _trail_from_log(path: Path) -> Trail | None:
     events = list(read_events(path))
     started = next((event for event in events if isinstance(event, EpisodeStarted)), None)
     if started is None or last_end(events) is None:
         return None
     left = next((event.places for event in events if isinstance(event, LeftToTry)), {})
-    untried = {int(place): actions for place, actions in left.items()}
-    trail = Trail(started.episode, started.seed, tuple(map(row_of, turns_in(events).values())), untried)
-    return KeptTrail(str(started.story.get("sha256", "")), started.player, trail, size)
+    return Trail(
+        started.episode,
+        started.seed,
+        tuple(map(row_of, turns_in(events).values())),
+        started.player,
+        str(started.story.get("sha256", "")),
+        {int(place): actions for place, actions in left.items()},
+    )
