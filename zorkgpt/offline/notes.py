@@ -1,7 +1,7 @@
 """The notes of the rules player in one episode: about the game as a whole, and about each place."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
@@ -17,7 +17,7 @@ from zorkgpt.offline.candidates import COST, WAIT, Candidate, Tier, words_of
 from zorkgpt.offline.experience import PastEpisodes
 from zorkgpt.offline.outcomes import ActionOutcome, is_dark_place, is_deadly_company, remembered_outcome
 from zorkgpt.offline.phrases import is_dark, is_laden, quoted_words
-from zorkgpt.record.experience import Rows
+from zorkgpt.record.experience import ExperienceRow
 from zorkgpt.world.tries import tries_at
 
 _IN_ORDER = PlainSerializer(sorted)
@@ -130,7 +130,7 @@ class TriesHere:
         """Action → the number of places where it did not score in earlier episodes."""
 
     @property
-    def now(self) -> Mapping[str, Rows]:
+    def now(self) -> Mapping[str, Sequence[ExperienceRow]]:
         """Action → its rows in the running episode."""
         return self._experience.tries(self._place)
 

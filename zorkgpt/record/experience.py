@@ -41,9 +41,6 @@ class ExperienceRow:
         return bool(self.outcome & outcome)
 
 
-Rows = Sequence[ExperienceRow]
-
-
 class Experience:
     """The rows of one or more episodes, in order.
 
@@ -65,7 +62,7 @@ class Experience:
         self._tries.setdefault(row.place, {}).setdefault(row.action, []).append(row)
         self._of.setdefault(row.action, []).append(row)
 
-    def tries(self, place: Place) -> Mapping[str, Rows]:
+    def tries(self, place: Place) -> Mapping[str, Sequence[ExperienceRow]]:
         """Return action → its rows at a place, without earlier episodes, in the order of the first tries."""
         return self._tries.get(place, {})
 
