@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from tests.fixtures.knowledge import lines
 from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection, parse_line, render_line, section_of
@@ -12,6 +12,8 @@ LINE = KnowledgeLine(KnowledgeSection.DANGERS, "The dark bites.", 2, 14, 20, con
 
 
 @given(lines())
+@example(replace(LINE, text="~~struck~~", reason="Restored."))
+@example(replace(LINE, text="struck", struck=True))
 def test_line_is_read_back(line):
     row = render_line(line)
     assert parse_line(row, line.section) == line

@@ -141,6 +141,10 @@ def parse_line(row: str, section: KnowledgeSection) -> KnowledgeLine | None:
     """Parse a row of the file, or one that a formatter has reprinted; None if it is not a line with evidence."""
     row = row.rstrip("\r\n")
     line = _parsed(_LINE.fullmatch(row), section)
+    own = None if line is None else replace(line, text=f"~~{line.text}~~", struck=False)
+    if own is not None and render_line(own) == row:
+        # Escaped tildes belong to the text.
+        return own
     if line is not None and render_line(line) == row and not any(part.startswith("because") for part in line.extra):
         return line
     found = _REPRINTED_LINE.fullmatch(" ".join(row.split()))
