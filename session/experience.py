@@ -17,7 +17,7 @@ from zorkgpt.record.experience import ExperienceRow
 from zorkgpt.text import first_paragraph
 
 
-class Result(IntEnum):
+class ActionResult(IntEnum):
     """The flags of a row's outcome, as powers of two."""
 
     WORKED = 1
@@ -45,15 +45,15 @@ def row_of(turn: TurnRecord) -> ExperienceRow:
     step, after = turn.transition, turn.after
     changed = moved_or_had_effect(step)
     flags = {
-        Result.WORKED: worked(step),
-        Result.EFFECTIVE: effective(step),
-        Result.AFFECTED: bool(affected_objects(step)),
-        Result.UNCHANGED: not changed and shows_outcome(step),
-        Result.FAILED: failed(step) or step.fault is not None,
-        Result.REFUSED: refused_by_parser(step) and canonical_direction(step.action) is None,
-        Result.UNPLAYED: bool(step.refused or step.fault),
-        Result.LOST: step.died or (step.finished and not step.victory),
-        Result.WON: step.finished and step.victory,
+        ActionResult.WORKED: worked(step),
+        ActionResult.EFFECTIVE: effective(step),
+        ActionResult.AFFECTED: bool(affected_objects(step)),
+        ActionResult.UNCHANGED: not changed and shows_outcome(step),
+        ActionResult.FAILED: failed(step) or step.fault is not None,
+        ActionResult.REFUSED: refused_by_parser(step) and canonical_direction(step.action) is None,
+        ActionResult.UNPLAYED: bool(step.refused or step.fault),
+        ActionResult.LOST: step.died or (step.finished and not step.victory),
+        ActionResult.WON: step.finished and step.victory,
     }
     return ExperienceRow(
         episode=turn.episode,

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 from game_interface.models import Observation
-from session.experience import Result, row_of
+from session.experience import ActionResult, row_of
 from session.history import TurnHistory, TurnRecord
 from session.outcome import destroyed, visible_outcome
 from zorkgpt.memory.synthesis import RecentTurn
@@ -149,7 +149,7 @@ class GameState:
         if now.location is None:
             return ()
         latest = self.experience.latest_in(now.location.num, now.circumstances)
-        return tuple(row.command for row in latest if row.shows(Result.FAILED))
+        return tuple(row.command for row in latest if row.shows(ActionResult.FAILED))
 
     @property
     def scored(self) -> set[tuple[Place, str]]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from game_interface.models import Item, Location, Observation, Scene
-from session.experience import Result
+from session.experience import ActionResult
 from tests.fixtures.rules import a_turn, an_episode
 from zorkgpt.offline import behaviors
 from zorkgpt.offline.experience import PastEpisodes
@@ -91,7 +91,7 @@ def blows(*earlier: int) -> int:
 
 
 def test_number_of_blows_depends_on_earlier_fights():
-    assert blows(*[0] * 10) < blows() < blows(*[0] * 8, Result.AFFECTED, Result.AFFECTED)
+    assert blows(*[0] * 10) < blows() < blows(*[0] * 8, ActionResult.AFFECTED, ActionResult.AFFECTED)
 
 
 @pytest.mark.parametrize(("killed_at", "expected"), [(2, None), (CAVE.num, STRIKE)])

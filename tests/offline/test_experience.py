@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from game_interface.models import GrammarLine, GrammarToken, Item, Language, Location, Observation, Scene, TokenKind
-from session.experience import Result
+from session.experience import ActionResult
 from tests.fixtures.rules import a_turn, an_episode
 from tests.fixtures.trails import a_step, a_trail
 from tests.fixtures.walks import walk
@@ -191,7 +191,7 @@ def test_verb_with_failures_becomes_less_likely():
     record = CommandRecord(PastEpisodes(now), LANGUAGE)
     earlier = record.promise(rub)
     now.add(tried(1, "rub wall"))
-    now.add(tried(1, "wave knife", Result.REFUSED))
+    now.add(tried(1, "wave knife", ActionResult.REFUSED))
     assert record.promise(rub) < earlier < 1 == CommandRecord(PastEpisodes(), LANGUAGE).promise(rub)
     assert record.promise(analyzed("cut stone", LANGUAGE)) == 1
     assert record.promise(analyzed("wave knife", LANGUAGE)) == 0
@@ -304,7 +304,7 @@ def test_reopened_actions_have_a_fixed_order():
     actions = [f"{verb} oak door" for verb in ("push", "pull", "turn", "open", "kick", "climb", "read", "burn", "wave")]
     experience = Experience()
     for action in actions:
-        experience.add(tried(1, action, Result.FAILED, response="No."))
+        experience.add(tried(1, action, ActionResult.FAILED, response="No."))
     place = PlaceNotes(tries=TriesHere(1, PastEpisodes(experience)), done=set(actions))
     place.reopen(["door"])
     assert list(place.reopened) == actions

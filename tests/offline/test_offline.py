@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from game_interface.models import Item, Location, Observation
-from session.experience import Result
+from session.experience import ActionResult
 from zorkgpt.knowledge.claims import shortened
 from zorkgpt.memory.models import Memory, ZMachineContext
 from zorkgpt.memory.synthesis import SynthesisRequest
@@ -79,12 +79,12 @@ def test_memories_discourage_failures_and_encourage_rewards():
 
 
 def test_a_thing_is_locked_until_it_opens():
-    locked = ExperienceRow(1, 1, 1, "open oak door", outcome=Result.UNCHANGED, response="It seems to be locked.")
+    locked = ExperienceRow(1, 1, 1, "open oak door", outcome=ActionResult.UNCHANGED, response="It seems to be locked.")
     experience = Experience(Experience())
     experience.earlier.add(locked)
     place = PlaceNotes(tries=TriesHere(1, PastEpisodes(experience)))
     assert place.locked == ["oak door"]
-    experience.add(replace(locked, episode=2, outcome=Result.WORKED))
+    experience.add(replace(locked, episode=2, outcome=ActionResult.WORKED))
     assert place.locked == []
 
 
@@ -119,7 +119,7 @@ def test_opener_without_effect_is_not_used_again():
     played: list[str] = []
     for turn, (response, failed) in enumerate(responses, start=1):
         if played:
-            outcome = Result.FAILED if played[-1] in failed else Result.WORKED
+            outcome = ActionResult.FAILED if played[-1] in failed else ActionResult.WORKED
             experience.add(ExperienceRow(1, turn - 1, 1, played[-1], outcome=outcome, response=response))
         context = replace(bare, response=response, failed_here=failed, turn=turn)
         played.append(explorer.get_action_with_reasoning(context).action)

@@ -9,7 +9,7 @@ import pytest
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import find_story
 from managers.best_line_manager import BestLineManager
-from session.experience import Result
+from session.experience import ActionResult
 from tests.fixtures.runs import MODEL, a_run, turns_of
 from zorkgpt.directions import exit_name
 from zorkgpt.explore.best_line import BestLine, improved_line, load_line, save_line
@@ -86,7 +86,7 @@ def test_line_does_not_end_shortly_before_a_death(played):
     folder, line = played
     trail = kept_trail(run_directory(folder, 1), EPISODE_LOG)
     *lived, last = trail.steps[: line.turn + 1]
-    dying = replace(trail, rows=(*lived, replace(last, outcome=Result.LOST)))
+    dying = replace(trail, rows=(*lived, replace(last, outcome=ActionResult.LOST)))
     with JerichoInterface(find_story(None).path, seed=SEED) as game:
         assert improved_line([dying], None, game, SEED).score < line.score
         assert improved_line([trail], None, game, SEED) == line

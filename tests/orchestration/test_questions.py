@@ -5,7 +5,7 @@ import pytest
 from game_interface.models import InputMode, Question
 from game_interface.story import find_story
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
-from session.experience import Result
+from session.experience import ActionResult
 from tests.fixtures import own_stories
 from tests.fixtures.runs import a_run, a_walkthrough
 from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections
@@ -38,7 +38,7 @@ def test_answer_to_a_question_is_not_learned_from(tmp_path):
     rooms = {room.name: number for number, room in graph.rooms.items()}
     assert graph.exits(rooms["Hall"]) == {"east": rooms["Gallery"], "north": rooms["Study"]}
     assert graph.exits(rooms["Gallery"]) == {"west": rooms["Hall"]}
-    assert not any(row.shows(Result.FAILED) or row.shows(Result.UNCHANGED) for row in state.experience.rows)
+    assert not any(row.shows(ActionResult.FAILED) or row.shows(ActionResult.UNCHANGED) for row in state.experience.rows)
     learned = {event.title for record in records for event in record.memory_events if record.transition.is_answer}
     assert learned == {"Starts here"}  # of the room that is shown after the answer
 
@@ -54,7 +54,9 @@ def test_menu_keys_are_not_learned_from(tmp_path, way_out):
             assert record.memory_events == ()
         graph, state = run.services.map.graph, run.services.state
         assert [room.name for room in graph.rooms.values()] == ["Den"]
-        assert not any(row.shows(Result.FAILED) or row.shows(Result.UNCHANGED) for row in state.experience.rows)
+        assert not any(
+            row.shows(ActionResult.FAILED) or row.shows(ActionResult.UNCHANGED) for row in state.experience.rows
+        )
         assert run.process_turn("north").transition.after.location.name == "Attic"
 
 

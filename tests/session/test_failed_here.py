@@ -6,7 +6,7 @@ import pytest
 
 from game_interface.core import worker
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
-from session.experience import Result
+from session.experience import ActionResult
 from tests.fixtures.halting import halting_program
 from tests.fixtures.kills import kill, killed
 from tests.fixtures.runs import AfterTurn, a_walkthrough, resume
@@ -73,5 +73,5 @@ def test_failures_are_restored_after_a_kill(tmp_path):
         resume(run, 4)
         assert failed_here(run) == ("take me",)
         run.process_turn("drop penny")
-        failed = [row.action for row in run.game_state.experience.rows if row.shows(Result.FAILED)]
+        failed = [row.action for row in run.game_state.experience.rows if row.shows(ActionResult.FAILED)]
         assert failed == ["eat me", "take me"]

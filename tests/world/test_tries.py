@@ -1,6 +1,6 @@
 """Tests of what was tried at a place."""
 
-from session.experience import Result
+from session.experience import ActionResult
 from zorkgpt.record.experience import Experience, ExperienceRow
 from zorkgpt.world.tries import tries_at
 
@@ -17,21 +17,21 @@ def tries(*results: tuple[int, str, int]):
 
 
 def test_action_that_worked_has_not_failed():
-    shut, opened = (1, "up", Result.UNCHANGED), (2, "up", Result.WORKED)
+    shut, opened = (1, "up", ActionResult.UNCHANGED), (2, "up", ActionResult.WORKED)
     assert tries(shut).failed == {"up": "It is shut."}
     assert tries(shut, opened).failed == {}
     assert tries(shut, (2, "up", 0)).failed == {"up": "It is shut."}
 
 
 def test_action_that_is_done_already_has_not_failed():
-    opened, done = (1, "open lid", Result.WORKED), (1, "open lid", Result.UNCHANGED)
+    opened, done = (1, "open lid", ActionResult.WORKED), (1, "open lid", ActionResult.UNCHANGED)
     assert tries(opened, done).failed == {}
-    assert tries(opened, (2, "open lid", Result.UNCHANGED)).failed == {"open lid": "It is shut."}
+    assert tries(opened, (2, "open lid", ActionResult.UNCHANGED)).failed == {"open lid": "It is shut."}
 
 
 def test_exit_is_opened_by_what_preceded_every_opening():
-    shut, opened = (1, "down", Result.UNCHANGED), (1, "down", Result.WORKED)
-    rug, lid, lamp = ((1, action, Result.WORKED) for action in ("move rug", "open lid", "light lamp"))
+    shut, opened = (1, "down", ActionResult.UNCHANGED), (1, "down", ActionResult.WORKED)
+    rug, lid, lamp = ((1, action, ActionResult.WORKED) for action in ("move rug", "open lid", "light lamp"))
     assert tries(shut, rug, shut, lid, opened).opened_by == {"down": ("open lid",)}
     assert tries(rug, lid, opened).opened_by == {}
     again = ((2, action, outcome) for _, action, outcome in (shut, lamp, lid, opened))

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from game_interface.game import Game
 from game_interface.models import Observation
-from session.experience import Result
+from session.experience import ActionResult
 from zorkgpt.errors import FileError
 from zorkgpt.explore.trail import Trail
 from zorkgpt.files import write_file
@@ -149,7 +149,7 @@ class _End:
 
 def _best_end(trail: Trail) -> _End:
     # The command that wins ends the game, so a line stops before it.
-    steps = [row for row in trail.steps if not row.shows(Result.WON)]
+    steps = [row for row in trail.steps if not row.shows(ActionResult.WON)]
     last = max(0, len(steps) - (_SAFE_TURNS if trail.deadly else 0))
     scores = [row.score or 0 for row in steps[:last]]
     score = max(scores, default=0)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
 
-from session.experience import Result
+from session.experience import ActionResult
 from zorkgpt.record.experience import ExperienceRow
 
 
@@ -23,10 +23,10 @@ class Trail:
     @cached_property
     def steps(self) -> tuple[ExperienceRow, ...]:
         """The rows before the first death, without commands that did not reach the game."""
-        lived = takewhile(lambda row: not row.shows(Result.LOST), self.rows)
-        return tuple(row for row in lived if not row.shows(Result.UNPLAYED))
+        lived = takewhile(lambda row: not row.shows(ActionResult.LOST), self.rows)
+        return tuple(row for row in lived if not row.shows(ActionResult.UNPLAYED))
 
     @property
     def deadly(self) -> bool:
         """Whether the player died, or the game ended without victory."""
-        return any(row.shows(Result.LOST) for row in self.rows)
+        return any(row.shows(ActionResult.LOST) for row in self.rows)

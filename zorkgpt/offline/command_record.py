@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import islice
 
 from game_interface.models import Language
-from session.experience import Result
+from session.experience import ActionResult
 from zorkgpt.directions import canonical_direction
 from zorkgpt.offline.experience import PastEpisodes
 from zorkgpt.offline.grammar_tries import GrammarTry, analyzed
@@ -34,11 +34,11 @@ class CommandRecord:
 
     def is_refused(self, command: str) -> bool:
         """Return whether the parser has rejected a command."""
-        return any(row.shows(Result.REFUSED) for row in self._experience.of(command))
+        return any(row.shows(ActionResult.REFUSED) for row in self._experience.of(command))
 
     def success_rate(self, command: str) -> float:
         """Return an estimate of how often this command moves or changes an object, if chance decides."""
-        successes = [row.shows(Result.AFFECTED) for row in self._experience.of(command)]
+        successes = [row.shows(ActionResult.AFFECTED) for row in self._experience.of(command)]
         return _rate(sum(successes), len(successes))
 
     def promise(self, tried: GrammarTry) -> float:
@@ -57,7 +57,7 @@ class CommandRecord:
         if canonical_direction(row.action) is None:
             tried = analyzed(row.action, self._language)
             self._tries[tried.pattern] += 1
-            self._worked[tried.pattern] += row.shows(Result.WORKED)
+            self._worked[tried.pattern] += row.shows(ActionResult.WORKED)
             self._uses.update(tried.names)
 
 

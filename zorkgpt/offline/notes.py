@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field, PlainSerializer
 
-from session.experience import Result
+from session.experience import ActionResult
 from zorkgpt.directions import canonical_direction
 from zorkgpt.memory.models import Memory, MemoryKind, Persistence
 from zorkgpt.offline.advice import opens_a_menu
@@ -278,7 +278,7 @@ class PlaceNotes:
         tried = self.tries.now
         told = {action: text for action, text in self.told.items() if action not in tried}
         latest = {action: rows[-1] for action, rows in tried.items()}
-        return told | {action: row.response for action, row in latest.items() if row.shows(Result.FAILED)}
+        return told | {action: row.response for action, row in latest.items() if row.shows(ActionResult.FAILED)}
 
     @property
     def all_refusals(self) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import PlainSerializer
 
-from session.experience import Result
+from session.experience import ActionResult
 from zorkgpt.directions import canonical_direction
 from zorkgpt.explore.trail import Trail
 from zorkgpt.offline.candidates import WAIT, words_of
@@ -78,7 +78,7 @@ def _steps_of(trail: Trail) -> list[tuple[ScoringStep, bool]]:
         if warned and gain:
             action = WAIT
         carried_off = action == WAIT and row.reached != place
-        has_effect = row.shows(Result.EFFECTIVE) and not warned and action not in _IDLE
+        has_effect = row.shows(ActionResult.EFFECTIVE) and not warned and action not in _IDLE
         if isinstance(place, int) and (gain or carried_off or has_effect):
             yields = tuple((Counter(row.held) - Counter(held)).keys())
             mentioned = tuple(name for name in held if _is_named(name, action))
@@ -87,7 +87,7 @@ def _steps_of(trail: Trail) -> list[tuple[ScoringStep, bool]]:
                 # Use the latest position, because steps repeated before it may have been preconditions.
                 steps.pop((place, action), None)
                 times = min(stays[place], _MAX_WAITS) if action == WAIT else 1
-                wins = row.shows(Result.WON)
+                wins = row.shows(ActionResult.WON)
                 done = ScoringStep(place, action, gain, mentioned, yields, wins=wins, times=times)
                 steps[place, action] = done, row.held == held
         held = row.held

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
 
-from session.experience import Result
+from session.experience import ActionResult
 from zorkgpt.directions import canonical_direction
 from zorkgpt.record.experience import Experience, Place
 
@@ -31,7 +31,7 @@ def tries_at(experience: Experience, place: Place) -> PlaceTries:
             action = row.action
             # Walking opens no exit.
             openers = [each for each in worked if canonical_direction(each) is None]
-            if row.shows(Result.WORKED):
+            if row.shows(ActionResult.WORKED):
                 if canonical_direction(action) and (opened_by.get(action) or action in failed):
                     new = tuple(each for each in openers if each not in did_not_open.get(action, ()))
                     known = opened_by.get(action) or new
@@ -39,7 +39,7 @@ def tries_at(experience: Experience, place: Place) -> PlaceTries:
                 failed.pop(action, None)
                 did_not_open.pop(action, None)
                 worked[action] = None
-            elif row.shows(Result.UNCHANGED) and action not in worked:
+            elif row.shows(ActionResult.UNCHANGED) and action not in worked:
                 # An action that has worked before fails now because it is done already.
                 failed[action] = row.response
                 did_not_open.setdefault(action, set()).update(openers)
