@@ -3,11 +3,13 @@
 import os
 import sys
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 
 import pytest
 
 from tests.fixtures.memory import WORKS, Answers, Play, memory, remember
+from tests.fixtures.writers import interrupted_at
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import LocatedMemory
@@ -128,6 +130,24 @@ def test_interrupted_write_leaves_a_usable_memory(tmp_path, name):
                 located.memory for located in manager.all_memories()
             ]
     assert at > 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["Memories.md", "memories.sqlite"])
+def test_write_in_the_handler_of_an_interrupt_is_in_the_history(tmp_path, name):
+    manager = SimpleMemoryManager(path=tmp_path / name)
+    manager.add_memory(5, "Hall", memory("First"))
+    for at in count(1, 5):
+        try:
+            interrupted_at(at, partial(manager.add_memory, 5, "Hall", memory(f"Title {at}")))
+        except KeyboardInterrupt:
+            # The frames of the interrupted call still exist here.
+            assert manager.add_memory(at, "Room", memory(f"Handler {at}"))
+        else:
+            break
+        manager.invalidate_memory(5, f"Title {at}", "To keep the place short.")
+        assert [each.title for each in manager.store.journal.lasting()[at]] == [f"Handler {at}"], at
+    assert at > 500
 
 
 def _interrupted(call, at):

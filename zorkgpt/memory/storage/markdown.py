@@ -151,6 +151,7 @@ class MarkdownStore:
         Raises:
             MemoryStoreError: If the file can't be read. The document stays the same.
         """
+        self._abandon()
         if not self._is_as_seen():
             with self.guard:
                 if not self._reread():
@@ -181,6 +182,7 @@ class MarkdownStore:
             MemoryStoreError: If the file can't be locked, read or written. File, journal and document are unchanged.
         """
         with self.guard, self.file.locked():
+            self._abandon()
             self._catch_up()
             at = utc_now()
             draft = Draft(MemoryBook(self._document), turn_stamp=turn_stamp, at=at, source=source)
@@ -241,6 +243,11 @@ class MarkdownStore:
                         self._catch_up()
             except MemoryStoreError as error:
                 log.warning("journal not brought up to date", extra={"path": str(self.path), "error": str(error)})
+
+    def _abandon(self) -> None:
+        """Undo a change of the database that an interrupt left open, so that the next one is not part of it."""
+        if self.database.abandon():
+            self._seen, self._unreconciled = None, True
 
     def _is_as_seen(self) -> bool:
         """Return whether file and journal are unchanged since they were last read or written.
