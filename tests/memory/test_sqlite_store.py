@@ -9,7 +9,7 @@ from itertools import count
 import pytest
 
 from tests.fixtures.memory import WORKS, Answers, Play, memory, remember
-from tests.fixtures.writers import interrupted_at
+from tests.fixtures.writers import in_separate_process, interrupted_at
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import LocatedMemory
@@ -135,7 +135,12 @@ def test_interrupted_write_leaves_a_usable_memory(tmp_path, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["Memories.md", "memories.sqlite"])
 def test_write_in_the_handler_of_an_interrupt_is_in_the_history(tmp_path, name):
-    manager = SimpleMemoryManager(path=tmp_path / name)
+    # In a separate process, because an interrupt may leave a lock inside a library locked.
+    in_separate_process(write_in_handlers, str(tmp_path / name))
+
+
+def write_in_handlers(path: str) -> None:
+    manager = SimpleMemoryManager.open(path)
     manager.add_memory(5, "Hall", memory("First"))
     for at in count(1, 5):
         try:
