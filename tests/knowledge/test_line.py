@@ -14,6 +14,8 @@ LINE = KnowledgeLine(KnowledgeSection.DANGERS, "The dark bites.", 2, 14, 20, con
 @given(lines())
 @example(replace(LINE, text="~~struck~~", reason="Restored."))
 @example(replace(LINE, text="struck", struck=True))
+@example(replace(LINE, text="~~~~"))
+@example(replace(LINE, text="~~~ ~~ x", struck=True))
 def test_line_is_read_back(line):
     row = render_line(line)
     assert parse_line(row, line.section) == line

@@ -80,6 +80,7 @@ _FIXED_FORM = re.compile(
 )
 """Texts that are written with typographic quotation marks, if a formatter has replaced these."""
 _STRUCK = re.compile(r"(?:\\?~){2}(?P<text>.*?)(?:\\?~){2}|<(?P<tag>s|del|strike)>(?P<html>.*)</(?P=tag)>")
+_STRUCK_AS_WRITTEN = re.compile(r"~~(?P<text>.*)~~(?P<html>)")
 _SINCE = re.compile(r"Ep(?P<episode>.+), T(?P<first>\d{1,9})(?:[-–→]T?(?P<last>\d{1,9}))?")
 # Files of earlier versions say "borne out".
 _COUNTS = re.compile(
@@ -140,13 +141,12 @@ def render_line(line: KnowledgeLine) -> str:
 def parse_line(row: str, section: KnowledgeSection) -> KnowledgeLine | None:
     """Parse a row of the file, or one that a formatter has reprinted; None if it is not a line with evidence."""
     row = row.rstrip("\r\n")
-    line = _parsed(_LINE.fullmatch(row), section)
-    own = None if line is None else replace(line, text=f"~~{line.text}~~", struck=False)
-    if own is not None and render_line(own) == row:
-        # Escaped tildes belong to the text.
+    written = _LINE.fullmatch(row)
+    # As `render_line` writes it, escaped tildes belong to the text. Formatters escape those of a struck text too.
+    own = _parsed(written, section, struck=_STRUCK_AS_WRITTEN)
+    if own is not None and render_line(own) == row and not any(part.startswith("because") for part in own.extra):
         return own
-    if line is not None and render_line(line) == row and not any(part.startswith("because") for part in line.extra):
-        return line
+    line = _parsed(written, section)
     found = _REPRINTED_LINE.fullmatch(" ".join(row.split()))
     # A line without counts that can be read as it is may be by a person, and asterisks in it are no emphasis of ours.
     if found is None or (line is not None and not _COUNT.search(found["mark"])):
@@ -165,13 +165,20 @@ def _is_parted(mark: str) -> bool:
     return any(_BECAUSE.fullmatch(part.strip()) for part in _PARTS.findall(mark))
 
 
-def _parsed(found: Mapping[str, str] | re.Match[str] | None, section: KnowledgeSection) -> KnowledgeLine | None:
+def _parsed(
+    found: Mapping[str, str] | re.Match[str] | None, section: KnowledgeSection, *, struck: re.Pattern[str] = _STRUCK
+) -> KnowledgeLine | None:
+    """Return the line of a text and a mark.
+
+    Args:
+        struck: Matches a struck text, in its group `text` or `html`.
+    """
     if found is None:
         return None
     first, *parts = [part.strip() for part in _PARTS.findall(found["mark"])] or [""]
     since = _SINCE.fullmatch(first)
-    struck = _STRUCK.fullmatch(found["text"].strip())
-    text = single_spaced(unescape((struck["text"] or struck["html"] or "") if struck else found["text"]))
+    inside = struck.fullmatch(found["text"].strip())
+    text = single_spaced(unescape((inside["text"] or inside["html"] or "") if inside else found["text"]))
     text = _FIXED_FORM.sub(lambda form: typographic(form[0]), text)
     if since is None or not text:
         return None
@@ -181,7 +188,7 @@ def _parsed(found: Mapping[str, str] | re.Match[str] | None, section: KnowledgeS
         episode=_episode(since["episode"]),
         first_turn=int(since["first"]),
         last_turn=int(since["last"] or since["first"]),
-        struck=struck is not None,
+        struck=inside is not None,
     )
     for part in parts:
         line = _with_part(line, part)
