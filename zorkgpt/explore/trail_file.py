@@ -53,6 +53,8 @@ class TrailReader:
     def __post_init__(self) -> None:
         self._read: dict[int, Trail] = {}
         self._experience = Experience()
+        self._folded: list[int | str] = []
+        """The episodes whose rows are in it."""
         self._unreadable: set[int] = set()
         """Episodes whose unreadable log was already reported."""
 
@@ -62,14 +64,19 @@ class TrailReader:
         for number in earlier:
             if number not in self._read and (trail := self._trail(number)):
                 self._read[number] = trail
-                for row in trail.rows if self._is_used(trail) else ():
-                    self._experience.add(row)
         trails = (self._read.get(number) for number in earlier)
         return [trail for trail in trails if trail is not None and self._is_used(trail)]
 
     def experience(self, episode: int | str) -> Experience:
         """Return what the actions of these episodes led to."""
-        self.before(episode)
+        trails = self.before(episode)
+        if [trail.episode for trail in trails[: len(self._folded)]] != self._folded:
+            # An episode in between has ended since, or this one is earlier than the last one.
+            self._experience, self._folded = Experience(), []
+        for trail in trails[len(self._folded) :]:
+            self._folded.append(trail.episode)
+            for row in trail.rows:
+                self._experience.add(row)
         return self._experience
 
     def _is_used(self, trail: Trail) -> bool:
