@@ -165,12 +165,16 @@ class AtomicFile:
         return self._read(str(self.backup))[0]
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the lock against other processes and threads. It is reentrant."""
+    def locked(self, timeout_s: float | None = None) -> Iterator[None]:
+        """Hold the lock against other processes and threads. It is reentrant.
+
+        Args:
+            timeout_s: Maximum wait for another process. Defaults to that of the file.
+        """
         lock = self._own_lock()
         held = lock.lock_counter
         try:
-            self._acquire(lock)
+            self._acquire(lock, timeout_s)
             yield
         finally:
             # An interrupt may arrive before `acquire` has returned the lock that it holds, or before `release` is done.
@@ -185,13 +189,13 @@ class AtomicFile:
         if lock.lock_counter > held:
             lock.release()
 
-    def _acquire(self, lock: FileLock) -> None:
+    def _acquire(self, lock: FileLock, timeout_s: float | None) -> None:
         try:
             self._check_folder()
             if not self._folder_existed:
                 self._disk.make_folder(self._folder, exist_ok=True)
                 self._folder_existed = True
-            lock.acquire(poll_interval=_LOCK_POLL_S)
+            lock.acquire(timeout_s, poll_interval=_LOCK_POLL_S)
         except Timeout:
             raise self._error(
                 f"{self._path}.lock has been held by another process for {self._lock_timeout_s:g} s. "

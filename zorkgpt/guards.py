@@ -7,6 +7,7 @@ fork from happening during an SQLite call or an import. Some of them also keep P
 import atexit
 import os
 import threading
+from collections.abc import Callable
 from weakref import WeakSet
 
 # Hooks before a fork run in reverse order of registration. filelock's hook blocks the threads that hold a file lock.
@@ -18,6 +19,7 @@ _native_guards: "WeakSet[threading.RLock]" = WeakSet()
 _making = threading.Lock()
 """Held while a guard is created and during a fork."""
 _held = threading.local()
+_before_fork: "list[Callable[[], None]]" = []
 
 
 def new_guard() -> "threading.RLock":
@@ -37,6 +39,11 @@ def new_native_guard() -> "threading.RLock":
     guard = new_guard()
     _native_guards.add(guard)
     return guard
+
+
+def before_fork(call: Callable[[], None]) -> None:
+    """Call a function before each fork, when all guards are held."""
+    _before_fork.append(call)
 
 
 @atexit.register
@@ -64,7 +71,9 @@ def _acquire_all() -> None:
             held.append(guard)
         else:
             _held.guards = held
-            return
+            break
+    for call in _before_fork:
+        call()
 
 
 def _release_all() -> None:

@@ -10,9 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fixtures.memory import in_one_line, memory, texts
-from zorkgpt.errors import MemoryConflict, MemoryEditError, MemoryStoreError
-from zorkgpt.files import Disk
-from zorkgpt.memory.answers import FurtherFact
+from zorkgpt.errors import MemoryConflict, MemoryEditError
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.editing import Edit, edit, fingerprint
 from zorkgpt.memory.manager import SimpleMemoryManager
@@ -158,33 +156,6 @@ def test_expected_text_selects_among_equal_titles(store, home):
     with pytest.raises(MemoryConflict) as refused:
         edit(store, 5, "Rug", Edit(category="DANGER"), expected="A third.")
     assert refused.value.now.text == RUG.text
-
-
-def test_edit_on_a_full_disk_changes_nothing(tmp_path):
-    class Full(Disk):
-        full = False
-
-        def replace(self, *given):
-            if self.full:
-                raise OSError(28, "No space left on device")
-            Disk.replace(*given)
-
-    disk = Full()
-    manager = SimpleMemoryManager(path=MarkdownStore(tmp_path / "Memories.md", disk=disk))
-    manager.add_memory(5, "Hall", RUG)
-    disk.full = True
-    with pytest.raises(MemoryStoreError, match="No space left"):
-        manager.edit_memory(5, "Rug", Edit(pinned=True))
-    fact = FurtherFact(
-        category="NOTE",
-        memory_title="Bell",
-        memory_text="The bell is cracked.",
-        persistence="permanent",
-        kind="insight",
-    )
-    with pytest.raises(MemoryStoreError, match="No space left"):
-        manager.note(5, 5, "Hall", fact)
-    assert manager.memory_cache == {5: [RUG]}
 
 
 ADDING = """

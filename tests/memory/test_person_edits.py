@@ -105,11 +105,13 @@ def test_edit_in_the_file_counts_at_once_and_after_a_restart(path):
 def test_memory_written_or_renamed_in_the_file_is_protected(path):
     path.write_text(
         path.read_text().replace("] Bell**", "] Silver bell**")
-        + "\n**[NOTE - PERMANENT] Rope** *(Ep1, T3, +0)*\nA rope hangs here.\n"
+        + "\n**[NOTE - PERMANENT] Rope**\nA rope hangs here.\n"
+        + "\n**[NOTE - PERMANENT] Chain** *(Ep1, T3, +0)*\nA chain hangs here.\n"
     )
     with SimpleMemoryManager.open(path) as manager:
         for title in ("Lever", "Silver bell", "Rope"):
             assert not manager.invalidate_memory(5, title, "wrong")
+        assert manager.invalidate_memory(5, "Chain", "wrong"), "it was written by another memory"
 
 
 def test_observations_and_removed_pins_are_not_edits(open_):

@@ -38,9 +38,7 @@ def test_memories_of_several_sections_of_a_place_are_imported(home, tmp_path):
         assert manager.import_memories(source) == 2
         assert manager.get_location_memory(5)
         assert manager.add_memory(5, "Hall", memory("Sword"))
-        titles = [memory.title for memory in manager.memories_at(5)]
-        # In a file, a memory is added to the first section of its place.
-        assert titles == (["Lamp", "Sword", "Rope"] if manager.store.has_file else ["Lamp", "Rope", "Sword"])
+        assert [memory.title for memory in manager.memories_at(5)] == ["Lamp", "Rope", "Sword"]
         assert manager.invalidate_memory(5, "Rope", "It was cut.")
         cached = manager.memory_cache
     with home.open() as again:

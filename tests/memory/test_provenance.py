@@ -57,7 +57,7 @@ def test_memory_without_a_journal_is_explained(path):
     journal_file(path).unlink()
     with SimpleMemoryManager.open(path) as manager:
         [explanation] = manager.explain("Sword")
-    assert (explanation.made, explanation.records, explanation.memory.title) == (None, (), "Sword")
+    assert (explanation.memory.title, [record.source for record in explanation.records]) == ("Sword", ["baseline"])
 
 
 def test_deleted_memory_is_explained(path):

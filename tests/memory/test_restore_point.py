@@ -9,7 +9,7 @@ import pytest
 from tests.fixtures.memory import memory
 from tests.fixtures.stores import Home
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.files import AtomicFile
+from zorkgpt.files import AtomicFile, Disk
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.markdown import MarkdownStore, sidecar
@@ -108,12 +108,27 @@ def test_nothing_is_undone_after_others_wrote(home, when):
     assert marked.contents() == now
 
 
-def test_kill_after_restoring_the_file_is_completed(tmp_path):
+class Killed(BaseException):
+    """An exception that the code does not catch."""
+
+
+class KillingDisk(Disk):
+    """A disk that ends the process before the memory file is replaced."""
+
+    @staticmethod
+    def replace(source, target):
+        raise Killed
+
+
+def test_kill_before_the_file_is_restored_is_completed(tmp_path):
     marked = Marked(tmp_path)
     marked.memory.add_memory(5, "Hall", memory("After"))
     marked.memory.add_memory(6, "Attic", memory("After that"))
-    (tmp_path / "Memories.md").write_bytes(marked.files["file"])
-    SimpleMemoryManager.open(tmp_path)
+    with pytest.raises(Killed):
+        MarkdownStore(tmp_path / "Memories.md", disk=KillingDisk()).restorer.restore(marked.folder, marked.point)
+    assert marked.contents()["file"] != marked.files["file"]
+    with SimpleMemoryManager.open(tmp_path) as again:
+        assert [each.memory.title for each in again.all_memories()] == ["Before"]
     assert marked.contents() == marked.files
     assert marked.put_back()
     assert marked.contents() == marked.files
@@ -200,17 +215,17 @@ def test_file_notifies_only_the_last_restorer(tmp_path):
     assert [folder.name for folder in tmp_path.iterdir() if folder.is_dir()] == ["second"]
 
 
-def test_failed_restore_is_completed_by_the_next_write(tmp_path):
+def test_failed_restore_can_be_repeated(tmp_path):
     marked = Marked(tmp_path)
     marked.memory.add_memory(5, "Hall", memory("After"))
     store = MarkdownStore(tmp_path / "Memories.md", lock_timeout_s=0.1)
-    with closing(sqlite3.connect(store.database.path)) as reader:
-        # A reader keeps SQLite from committing.
-        reader.execute("BEGIN")
-        reader.execute("SELECT * FROM zorkgpt_journal").fetchone()
+    with closing(sqlite3.connect(store.database.path)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
         with pytest.raises(MemoryStoreError, match="database is locked"):
             store.restorer.restore(marked.folder, marked.point)
     with SimpleMemoryManager(path=store) as again:
+        assert [memory.title for memory in again.memory_cache[5]] == ["Before", "After"]
+        assert store.restorer.restore(marked.folder, marked.point)
         assert again.add_memory(5, "Hall", memory("Later"))
         assert [memory.title for memory in again.memory_cache[5]] == ["Before", "Later"]
         assert again.store.journal.lasting() == again.memory_cache

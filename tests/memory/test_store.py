@@ -3,6 +3,8 @@
 import errno
 import logging
 import os
+import re
+import sqlite3
 import threading
 from functools import partial
 
@@ -10,7 +12,7 @@ import pytest
 from filelock import FileLock
 
 from tests.fixtures.memory import Answers, memory, remember
-from tests.fixtures.stores import journal_rows
+from tests.fixtures.stores import journal_file, journal_rows
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import AtomicFile, Disk
 from zorkgpt.memory.manager import SimpleMemoryManager
@@ -18,6 +20,11 @@ from zorkgpt.memory.storage.document import parse
 from zorkgpt.memory.storage.markdown import MarkdownStore
 
 FILES = [f"Memories.md{suffix}" for suffix in ("", ".backup", ".lock", ".sqlite")]
+
+
+def files_beside(path):
+    """Return the files in the folder of a memory, without those that SQLite removes when the memory is closed."""
+    return sorted(name for name in os.listdir(path.parent) if not name.endswith(("-wal", "-shm")))
 
 
 class FailingDisk(Disk):
@@ -76,39 +83,51 @@ def test_failed_disk_call_leaves_a_complete_file(path, error, lasting):
         disk.arm(number, error, lasting=lasting)
         added = manager.add_memory(5, "Hall", memory(f"At {number} {call}"))
         disk.arm(None)
+        assert path.read_bytes() == before or titles(path) == [*expected, f"At {number} {call}"]
         expected += [f"At {number} {call}"] if added else []
-        assert added or path.read_bytes() == before
-        assert titles(path) == expected
         assert [kept.title for kept in manager.memory_cache[5]] == expected
         assert manager.add_memory(6, "Attic", memory(f"After {number}"))
+        assert titles(path) == expected
     assert manager.add_memory(5, "Hall", memory("Last"))
     assert [kept.title for kept in SimpleMemoryManager.open(path).memory_cache[5]] == [*expected, "Last"]
     added = {row["after"]["title"] for row in journal_rows(path) if row["kind"] == "added" and row["location_id"] == 5}
     assert added == {*expected, "Last"}
-    assert sorted(os.listdir(path.parent)) == FILES
+    assert files_beside(path) == FILES
 
 
-def test_failed_write_keeps_the_superseded_memory(path):
-    disk = FailingDisk()
-    manager = SimpleMemoryManager(path=MarkdownStore(path, disk=disk))
-    manager.add_memory(5, "Hall", memory("Old"))
-    disk.arm(None)
-    manager.add_memory(6, "Attic", memory("Probe"))
+class FullDisk(Disk):
+    """A disk without space for another file."""
+
+    def write(self, descriptor, data):
+        raise OSError(errno.ENOSPC, "No space left")
+
+
+def test_file_that_cannot_be_written_is_written_later(path, caplog):
+    with SimpleMemoryManager.open(path) as manager:
+        manager.add_memory(5, "Hall", memory("Old"))
     before = path.read_bytes()
-    disk.arm(disk.made.index("write"), errno.ENOSPC, lasting=True)
-    assert not manager.supersede_memory(5, "Hall", "Old", memory("New"))
+    with SimpleMemoryManager(path=MarkdownStore(path, disk=FullDisk())) as manager:
+        assert manager.supersede_memory(5, "Hall", "Old", memory("New"))
+        assert manager.add_memory(5, "Hall", memory("Newer"))
+        assert {"] New:", "] Newer:"} <= set(re.findall(r"\] \w+:", manager.get_location_memory(5)))
+        [notice] = manager.store.notices
+    assert "No space left. The file is unchanged. The memories are recorded" in notice
+    assert caplog.text.count("memory file not written yet") == 1
     assert path.read_bytes() == before
-    assert manager.get_location_memory(5) == "[NOTE] Old: The text of Old."
+    with SimpleMemoryManager.open(path) as manager:
+        assert manager.get_persistent_count(5) == 3
+    assert titles(path) == ["Old", "New", "Newer"]
+    assert {row["source"] for row in journal_rows(path)} == {"agent"}
 
 
 def test_failed_write_returns_false_or_raises(path):
-    class FullDisk(Disk):
-        def replace(self, *_):
-            raise OSError(errno.ENOSPC, "No space left")
-
     with SimpleMemoryManager(path=path) as manager:
         manager.add_memory(5, "Hall", memory("Old"))
-    manager = SimpleMemoryManager(path=MarkdownStore(path, disk=FullDisk()), synthesizer=Answers(remember("Lever")))
+    with sqlite3.connect(journal_file(path)) as database:
+        database.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON zorkgpt_journal BEGIN SELECT raise(ABORT, 'No space left'); END"
+        )
+    manager = SimpleMemoryManager.open(path, synthesizer=Answers(remember("Lever")))
     [old] = manager.memory_cache[5]
     assert not manager.add_memory(5, "Hall", memory("New"))
     assert not manager.invalidate_memory(5, "Old", "It is wrong.")
@@ -172,7 +191,7 @@ def test_deleting_all_files_starts_over(path):
 def test_ephemeral_memory_is_in_the_journal_only(path):
     manager = SimpleMemoryManager.open(path)
     assert manager.add_memory(5, "Hall", memory(persistence="ephemeral"))
-    assert os.listdir(path.parent) == ["Memories.md.sqlite"]
+    assert files_beside(path) == ["Memories.md.sqlite"]
 
 
 def test_missing_folder_is_created_with_the_first_memory(tmp_path):
@@ -217,7 +236,7 @@ def test_leftovers_of_a_killed_writer_are_overwritten(path):
     assert manager.add_memory(5, "Hall", memory("Second"))
     assert manager.add_memory(5, "Hall", memory("Third"))
     assert titles(path) == ["First", "Second", "Third"]
-    assert sorted(os.listdir(path.parent)) == FILES
+    assert files_beside(path) == FILES
 
 
 @pytest.mark.timeout(20)
@@ -336,18 +355,22 @@ def test_file_saved_during_a_write_is_kept(path, at):
     assert [row["kind"] for row in journal_rows(path)] == ["added"] * 3
 
 
-def test_change_of_a_memory_deleted_meanwhile_is_refused(path):
+def test_older_copy_saved_during_a_change_wins(path):
     disk = MeddlingDisk(path)
     with SimpleMemoryManager(path=MarkdownStore(path, disk=disk)) as manager:
         manager.add_memory(5, "Hall", memory("First"))
         disk.rewritten = path.read_bytes()
         manager.add_memory(5, "Hall", memory("Second"))
         disk.left = 1
-        assert not manager.invalidate_memory(5, "Second", "It is not so.")
+        assert manager.invalidate_memory(5, "Second", "It is not so.")
         assert titles(path) == ["First"]
         assert manager.add_memory(5, "Hall", memory("Third"))
     assert titles(path) == ["First", "Third"]
-    assert [(row["kind"], row["source"]) for row in journal_rows(path)][2:] == [("removed", "hand"), ("added", "agent")]
+    assert [(row["kind"], row["source"]) for row in journal_rows(path)][2:] == [
+        ("invalidated", "agent"),
+        ("undone", "hand"),
+        ("added", "agent"),
+    ]
 
 
 @pytest.mark.slow

@@ -264,18 +264,16 @@ class MemoryBaseStore(BaseStore):
         return sorted(cut)[op.offset : op.offset + op.limit]
 
     def _items(self, found: "Sequence[_Scored]") -> list[tuple[PlaceKey, Memory, SearchItem]]:
-        store = self._memory.store
-        origins = store.journal.origins((place, memory_id(place, memory)) for place, memory, _ in found)
+        path = self._memory.store.path
         items = []
         for place, memory, score in found:
-            origin = origins.get((place, memory_id(place, memory)))
-            created, updated = (None, None) if origin is None else (origin.created_at, origin.updated_at)
+            created, updated = memory.created_at, memory.updated_at
             item = SearchItem(
                 namespace_of(place),
                 key_of_title(memory.title),
                 value_of_text(memory.text),
-                _moment(created or updated, store.path),
-                _moment(updated or created, store.path),
+                _moment(created or updated, path),
+                _moment(updated or created, path),
                 score,
             )
             items.append((place, memory, item))

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,7 +113,8 @@ def _control_failures(first: Sequence[Event], control: Sequence[Event]) -> Failu
 def _memories_and_trials(memories: Path | str) -> tuple[LastingMemories, list[Trial]]:
     if isinstance(memories, Path):
         document = read_document(memories) if memories.is_file() else Document()
-        return document, list(Trials(sidecar(memories)).trials())
+        with closing(sidecar(memories)) as database:
+            return document, list(Trials(database).trials())
     try:
         with AgentMemory(path=memories) as manager:
             # Trials of other machines have no logs here and use other episode numbers.

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -319,7 +320,8 @@ def _parts(turns: Iterable[TurnRecord]) -> dict[str, float]:
 
 
 def _trials(run: EvaluationRun, files: EpisodeFiles) -> tuple[int, int]:
-    trials = list(Trials(sidecar(files.workdir / run.config.memory_file)).own_trials(files.number))
+    with closing(sidecar(files.workdir / run.config.memory_file)) as database:
+        trials = list(Trials(database).own_trials(files.number))
     return len(trials), sum(trial.worked for trial in trials)
 
 

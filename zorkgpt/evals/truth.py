@@ -1,6 +1,7 @@
 """Compare the memories shown to the player with the object tree in each turn."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import cast
@@ -382,10 +383,11 @@ def located(place: PlaceKey, memory: Memory) -> LocatedEphemeral:
 
 def ephemeral_of(directory: Path, episode: int) -> frozenset[LocatedEphemeral]:
     """Return the ephemeral memories of an episode at its end."""
-    journal = Journal(sidecar(directory.parent.parent / "Memories.md"))
+    with closing(sidecar(directory.parent.parent / "Memories.md")) as database:
+        found = Journal(database).ephemeral(episode)
     return frozenset(
         located(place, memory)
-        for place, memories in journal.ephemeral(episode).items()
+        for place, memories in found.items()
         for memory in memories
         if is_place(place) and is_current(memory)
     )

@@ -59,7 +59,6 @@ from zorkgpt.memory.storage.history import MemoryChange
 from zorkgpt.memory.storage.lasting import Filters, by_place, episodes_of
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.scoped import ScopedStore
-from zorkgpt.memory.storage.tables import Origin
 from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.memory.world import NEUTRAL, World, context_of
 from zorkgpt.memory.writer import MemoryWriter, NewMemory
@@ -419,7 +418,7 @@ class AgentMemory:
         self._writer.refresh()
         at = None if place is None else self._stored(place)
         check_episode(episode)
-        since = self._changed_after(after)
+        since = Filters(changed_after=checked_time(after))
         wanted = replace(
             since,
             location_id=at,
@@ -493,7 +492,7 @@ class AgentMemory:
         """
         at = None if place is None else self._stored(place)
         check_episode(episode)
-        since = self._changed_after(after)
+        since = Filters(changed_after=checked_time(after))
         wanted = replace(
             since,
             location_id=at,
@@ -937,27 +936,8 @@ class AgentMemory:
         return self._known.located(self._known.book.named(wanted, place))
 
     def _results(self, found: Iterable[LocatedMemory]) -> list[LocatedMemory]:
-        """Return memories for the caller: with places relative to the scope, and with times and source.
-
-        If the history can't be read, the times and the source are None.
-        """
-        located = list(found)
-        try:
-            undated = [each for each in located if each.memory.source is None]
-            origins = self.store.journal.origins((each.location_id, each.id) for each in undated)
-        except MemoryStoreError as error:
-            self._log.warning("the times of memories are unknown", extra={"error": str(error)})
-            origins = {}
-        return [
-            replace(each, memory=_with_origin(each.memory, origin)).relative_to(self._scope)
-            if (origin := origins.get((each.location_id, each.id)))
-            else each.relative_to(self._scope)
-            for each in located
-        ]
-
-    def _changed_after(self, after: datetime | str | None) -> Filters:
-        moment = checked_time(after)
-        return Filters() if moment is None else self.store.changed_after(moment)
+        """Return memories for the caller, with places relative to the scope."""
+        return [each.relative_to(self._scope) for each in found]
 
     def _found(self, memory: str, place: SubjectKey | None) -> LocatedMemory:
         match = self._get(memory, None if place is None else self._stored(place))
@@ -968,10 +948,6 @@ class AgentMemory:
     def _unknown(self, memory: str, place: SubjectKey | None) -> MemoryEditError:
         where = "" if place is None else f" at {place_in_words(place)}"
         return MemoryEditError(f"There is no memory with the id or title {quoted(memory)}{where}.")
-
-
-def _with_origin(memory: Memory, origin: Origin) -> Memory:
-    return replace(memory, created_at=origin.created_at, updated_at=origin.updated_at, source=origin.source)
 
 
 _DEFAULTS = {

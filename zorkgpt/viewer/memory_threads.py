@@ -14,10 +14,10 @@ from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, SubjectKey, episo
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage.changes import Change, after_change
 from zorkgpt.memory.storage.document import Document
-from zorkgpt.memory.storage.history import HistoryRecord, differences, record_of, row_of
+from zorkgpt.memory.storage.history import UNDATED_SOURCES, HistoryRecord, differences, record_of, row_of
 from zorkgpt.memory.storage.markdown import is_awaited
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
-from zorkgpt.memory.storage.tables import UNDATED_SOURCES, Journal
+from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.viewer.json_lines import JournalRows, cut, episode_of, json_safe, text, turn_key, whole_number
 from zorkgpt.viewer.memory_file import MemoryFile
 

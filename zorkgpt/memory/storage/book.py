@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.ids import id_of_title, memory_id, with_id
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, SubjectKey
 from zorkgpt.memory.places import place_in_words, place_order
@@ -11,7 +10,7 @@ from zorkgpt.memory.storage.changes import Change, ChangeKind, Step, VisitCount,
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import as_read
 from zorkgpt.memory.storage.escaping import single_spaced
-from zorkgpt.memory.storage.history import COUNTED, PERSON_SOURCES, Trial, TurnStamp
+from zorkgpt.memory.storage.history import Trial, TurnStamp, dated
 from zorkgpt.memory.storage.lasting import Filters, LastingMemories, episodes_of, heading_of
 from zorkgpt.memory.storage.traces import Traces
 from zorkgpt.memory.storage.versions import observed, superseded
@@ -134,27 +133,12 @@ class Draft:
     def apply(self, *steps: Step) -> None:
         """Apply steps to the book."""
         assert not self.is_discarded
-        dated = [self._dated(step) if isinstance(step, Change) else step for step in steps]
-        self.book = self.book.apply(dated)
-        self.steps += dated
-
-    def _dated(self, change: Change) -> Change:
-        """Return the change whose new memory has its times, its source, and whether a person edited it."""
-        old, new = change.before, change.after
-        if new is None or self._at is None:
-            return change
-        by_person = new.edited_by_person if old is None else old.edited_by_person
-        if self._source in PERSON_SOURCES and change.kind in ("added", "edited", "unpinned"):
-            by_person = change.kind != "unpinned"
-        is_count = old is not None and change.kind in COUNTED
-        new = replace(
-            new,
-            created_at=self._at if old is None else old.created_at,
-            updated_at=old.updated_at if old is not None and is_count else self._at,
-            source=old.source if old is not None and is_count else self._source,
-            edited_by_person=by_person,
-        )
-        return replace(change, after=new)
+        applied = [
+            dated(step, self._at, self._source) if isinstance(step, Change) and self._at is not None else step
+            for step in steps
+        ]
+        self.book = self.book.apply(applied)
+        self.steps += applied
 
     def rewrite(self, document: Document, changes: Iterable[Change] = ()) -> None:
         """Replace the whole document. `changes` are recorded in the journal."""
@@ -173,21 +157,6 @@ class Draft:
         self.is_discarded = True
         self.book, self.steps, self.trials = self.start, [], ()
         self._is_rewritten = False
-
-    def rebase(self, document: Document) -> None:
-        """Apply the same steps to another version of the lasting memories.
-
-        Raises:
-            MemoryStoreError: If this version lacks a memory that the steps change.
-        """
-        start = replace(self.start, lasting=document)
-        try:
-            if self._is_rewritten:
-                raise KeyError
-            self.book = start.apply(self.steps)
-        except KeyError:
-            raise MemoryStoreError("The memories were changed by someone else at the same time. Try again.") from None
-        self.start = start
 
     def add(
         self,

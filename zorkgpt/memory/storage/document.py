@@ -14,7 +14,7 @@ from zorkgpt.memory.places import has_prefix, place_order
 from zorkgpt.memory.storage.changes import Step
 from zorkgpt.memory.storage.entry import Entry
 from zorkgpt.memory.storage.escaping import decode, encode
-from zorkgpt.memory.storage.lasting import Filters, Heading, Prefix, by_place
+from zorkgpt.memory.storage.lasting import Filters, Heading, Prefix
 from zorkgpt.memory.storage.reprint import hidden_lines
 from zorkgpt.memory.storage.section import (
     LocationSection,
@@ -25,6 +25,7 @@ from zorkgpt.memory.storage.section import (
     section_with,
     with_key,
     with_parts,
+    with_visits,
 )
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.text import key_of
@@ -103,11 +104,6 @@ class Document:
 
     def _candidates(self, wanted: Filters) -> Iterable[tuple[SubjectKey, Iterable[Memory]]]:
         """Return a superset of the memories that pass the filters by place, ordered by place."""
-        if wanted.expires_by is not None:
-            return self._expiring
-        if wanted.texts is not None:
-            located = by_place(each for key in wanted.texts for each in self._by_text.get(key, ()))
-            return sorted(located.items(), key=lambda each: place_order(each[0]))
         places: Collection[SubjectKey] = self.section_indexes
         if wanted.location_id is not None:
             places = [wanted.location_id]
@@ -116,25 +112,9 @@ class Document:
         ordered = sorted(places, key=place_order)
         return zip(ordered, map(self.memories, ordered), strict=True)
 
-    @cached_property
-    def _expiring(self) -> list[tuple[SubjectKey, Iterable[Memory]]]:
-        """The memories of the places where one has an `expires_at`, by place."""
-        places = {
-            section.location_id for section in self.sections if section.expires and section.location_id is not None
-        }
-        return [(place, self.memories(place)) for place in sorted(places, key=place_order)] if places else []
-
     def text_keys(self, since: object = None) -> tuple[set[bytes], object]:
-        """Return this document, and the keys of all texts unless `since` is this document."""
-        return (set() if since is self else set(self._by_text)), self
-
-    @cached_property
-    def _by_text(self) -> Mapping[bytes, list[tuple[SubjectKey, Memory]]]:
-        memories: dict[bytes, list[tuple[SubjectKey, Memory]]] = {}
-        for place in sorted(self.section_indexes, key=place_order):
-            for memory in self.memories(place):
-                memories.setdefault(key_of(memory.text), []).append((place, memory))
-        return memories
+        """Return the keys of all texts, and this document. See `LastingMemories.text_keys`."""
+        return {key_of(memory.text) for section in self.sections for memory in section.memories}, self
 
     def read_ahead(self, places: Iterable[SubjectKey]) -> None:
         """Do nothing: all memories are here."""
@@ -192,6 +172,44 @@ class Document:
             document = _with_section(document, new_section(place, step.location_name, self.eol))
         index = document.section_indexes[place][0] if old is None else _index_of(self, place, old)
         return document.replaced(index, after_step(document.sections[index], step, self.eol))
+
+    def showing(self, step: Step) -> "Document":
+        """Return the document after a step, even if the memory that is to be changed is missing or not understood."""
+        try:
+            return self.applied(step)
+        except KeyError:
+            if self.is_broken or step.after is None:
+                return self
+            return self.applied(replace(step, before=None))
+
+    def headed(self, place: SubjectKey, heading: Heading) -> "Document":
+        """Return the document with the visits of a place, and with its section if it is missing."""
+        document = self
+        if place not in self.section_indexes:
+            document = _with_section(self, new_section(place, heading.name, self.eol))
+        index = document.section_indexes[place][0]
+        visits, episodes = heading.visits, heading.episodes
+        return document.replaced(index, with_visits(document.sections[index], visits, episodes, self.eol))
+
+    def without_empty(self, places: Collection[SubjectKey]) -> "Document":
+        """Return the document without those sections of places that have neither a memory nor other text."""
+        sections = [
+            section
+            for section in self.sections
+            if section.location_id not in places or section.memories or section.problems or section.has_text
+        ]
+        if len(sections) == len(self.sections):
+            return self
+        eol = encode(self.eol)
+        if sections and sections[-1] is not self.sections[-1] and sections[-1].data.endswith(eol + eol):
+            # The blank line stood between two sections.
+            sections[-1] = parse_section(sections[-1].data.removesuffix(eol))
+        return replace(self, sections=tuple(sections))
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether a part that looks like a memory or a location was not understood."""
+        return any(problem.is_broken for section in self.sections for problem in section.problems)
 
     def rewritten(self, document: "Document") -> "Document":
         """Return the other document."""

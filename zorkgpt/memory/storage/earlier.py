@@ -9,7 +9,6 @@ from pathlib import Path
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.storage.document import TITLE, ending_blank, line_end, parse
 from zorkgpt.memory.storage.escaping import encode
-from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.postgres import PostgresDatabase, is_postgres
 from zorkgpt.memory.storage.sqlite import FIRST_KIND, SqliteDatabase, is_sqlite
 from zorkgpt.memory.storage.tables import Journal, Rows, Trials
@@ -26,8 +25,7 @@ class EarlierStore:
         self._database = database
         self.journal = Journal(database, has_turns=False)
         self.trials = Trials(database)
-        document = parse(b"".join(_sections(database)))
-        self.document = PersonEdits(self.journal).marked(document)
+        self.document = parse(b"".join(_sections(database)))
 
     def close(self) -> None:
         self._database.close()

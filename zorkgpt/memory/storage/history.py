@@ -1,6 +1,6 @@
 """Records of changes and of trials, and the memories that result from changes."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -24,6 +24,8 @@ from zorkgpt.memory.storage.lasting import EVERY, by_place, heading_of
 
 PERSON_SOURCES = ("hand", "person")
 """The sources of changes by a person, in the file or by a command."""
+UNDATED_SOURCES = ("baseline", "recovered")
+"""Sources of records whose time is when a memory was found, and not when it was stored."""
 _OMITTED: dict[str, Any] = {"tried": 0, "worked": 0, "died": 0, "pinned": False, "vetoed": False}
 _OMITTED |= {"action": "", "outcome": "", "claims": [], "when": [], "first_episode": None, "kind": None}
 _OMITTED |= {"superseded_in_episode": None, "id": "", "metadata": {}, "expires_at": None}
@@ -76,8 +78,9 @@ class HistoryRecord:
     """The time of the change, in UTC, as ISO 8601."""
     change: Change
     source: str
-    """"agent": by a call; "person": by a command or in the viewer; "hand": edited in the file; "recovered": found in a
-    file that its backup replaced; "baseline": found in a file that had no journal."""
+    """"agent": by a call; "person": by a command or in the viewer; "hand": edited in the file; "import": written by
+    another memory and found in the file; "recovered": found in a file that its backup replaced; "baseline": found in a
+    file that had no journal."""
     turn_stamp: TurnStamp | None = None
     """None if the turn is unknown."""
 
@@ -140,13 +143,90 @@ class MemoryChange:
         )
 
 
+def dated(change: Change, at: str, source: str) -> Change:
+    """Return the change whose new memory has its times, its source, and whether a person edited it.
+
+    Args:
+        at: The time of the change, in the format of `Memory.created_at`.
+        source: The author of the change. See `HistoryRecord.source`.
+    """
+    old, new = change.before, change.after
+    if new is None:
+        return change
+    by_person = new.edited_by_person if old is None else old.edited_by_person
+    if source in PERSON_SOURCES and change.kind in ("added", "edited", "unpinned"):
+        by_person = change.kind != "unpinned"
+    is_count = old is not None and change.kind in COUNTED
+    new = replace(
+        new,
+        created_at=at if old is None else old.created_at,
+        updated_at=old.updated_at if old is not None and is_count else at,
+        source=old.source if old is not None and is_count else source,
+        edited_by_person=by_person,
+    )
+    return replace(change, after=new)
+
+
+def with_history_of(memory: Memory, other: Memory, at: str | None = None) -> Memory:
+    """Return a memory with the times and the source of another one, and whether a person edited that.
+
+    Args:
+        at: The time of the change. Defaults to that of the other one.
+    """
+    return replace(
+        memory,
+        created_at=other.created_at,
+        updated_at=at or other.updated_at,
+        source=other.source,
+        edited_by_person=other.edited_by_person,
+    )
+
+
 def replayed(records: Iterable[HistoryRecord]) -> dict[SubjectKey, tuple[Memory, ...]]:
-    """Return the memories of each place after these changes."""
+    """Return the memories of each place after these changes, with their times and sources."""
     memories: dict[SubjectKey, tuple[Memory, ...]] = {}
-    for record in records:
-        place = record.change.location_id
-        memories[place] = after_change(memories.get(place, ()), record.change)
+    for change in dated_changes(records):
+        place = change.location_id
+        memories[place] = after_change(memories.get(place, ()), change)
     return memories
+
+
+def dated_changes(records: Iterable[HistoryRecord]) -> Iterator[Change]:
+    """Yield the changes of records. Each new memory has its times and its source."""
+    versions: dict[str, list[Memory]] = {}
+    """The versions of each memory by its id, oldest first."""
+    for record in records:
+        change = _with_known_times(record, versions)
+        if change.after is not None:
+            versions.setdefault(memory_id(change.location_id, change.after), []).append(change.after)
+        yield change
+
+
+def _with_known_times(record: HistoryRecord, versions: Mapping[str, Sequence[Memory]]) -> Change:
+    """Return the change of a record whose new memory has its times.
+
+    Args:
+        versions: The versions of each memory by its id.
+    """
+    change = record.change
+    if change.after is None:
+        return change
+    known = versions.get(memory_id(change.location_id, change.after), ())
+    if is_return(change.kind, record.source):
+        version = next((each for each in reversed(known) if each == change.after), None)
+        if version is not None:
+            at = None if change.kind == "moved" else record.at
+            return replace(change, after=with_history_of(change.after, version, at))
+    if change.before is None and record.source in UNDATED_SOURCES:
+        return replace(change, after=replace(change.after, source=record.source))
+    if change.before is None or not known:
+        return dated(change, record.at, record.source)
+    return dated(replace(change, before=known[-1]), record.at, record.source)
+
+
+def is_return(kind: ChangeKind, source: str) -> bool:
+    """Return whether such a change brings back an earlier version of a memory, which keeps its source."""
+    return kind == "moved" or (kind in ("added", "undone") and source == "hand")
 
 
 def row_of(record: HistoryRecord) -> dict[str, Any]:

@@ -1,103 +1,98 @@
-"""The Markdown store: `Memories.md` for the memories, and a SQLite file beside it for everything else.
+"""The Markdown store: a SQLite file with the record, and `Memories.md`, which shows the memories and can be edited.
 
-A change is first recorded in the journal, with the digest of the resulting file. Then the file is replaced. After a
-kill, the digest of the file shows whether the last change in the journal was made. An unknown digest means that a
-person edited the file.
+A transaction commits the changes with the digest of the file that will show them, and then replaces the file. The
+digest of the file found later tells what happened meanwhile: the last digest of the record means nothing; the digest
+before it means that the process was killed before it replaced the file; an earlier one that a person brought back an
+older copy; any other that somebody edited the file.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from hashlib import sha256
 from logging import INFO, WARNING
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.files import LOCK_TIMEOUT_S, AtomicFile, Disk, Recovery, Stamp, reread_or_recover
-from zorkgpt.guards import new_guard
+from zorkgpt.files import LOCK_TIMEOUT_S, AtomicFile, Disk, Stamp, reread_or_recover
 from zorkgpt.log import get_logger
-from zorkgpt.memory.checks import utc_now
+from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey
-from zorkgpt.memory.scope import EVERYWHERE
-from zorkgpt.memory.storage.book import Draft, MemoryBook
+from zorkgpt.memory.places import place_order
+from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.changes import Change
+from zorkgpt.memory.storage.columns import SCHEMA as MEMORIES_SCHEMA
 from zorkgpt.memory.storage.damage import is_damaged, is_foreign, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, parse, render
-from zorkgpt.memory.storage.history import PERSON_SOURCES, TurnStamp, changes_between, differences
-from zorkgpt.memory.storage.lasting import EVERY, Filters, LastingMemories, by_place, heading_of
-from zorkgpt.memory.storage.person_edits import PersonEdits
-from zorkgpt.memory.storage.restorer import CheckpointRestorer
+from zorkgpt.memory.storage.file_memories import WHOLE_FILE, FileMemories
+from zorkgpt.memory.storage.history import HistoryRecord, TurnStamp, changes_between, dated_changes
+from zorkgpt.memory.storage.lasting import EVERY, Heading, by_place, heading_of
+from zorkgpt.memory.storage.merging import FileEdits, Memories, merged_heading
 from zorkgpt.memory.storage.section import Problem
+from zorkgpt.memory.storage.sql_store import SqliteFileStore
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
-from zorkgpt.memory.storage.tables import (
-    MIGRATIONS,
-    SCHEMA,
-    UNDO_SCHEMA,
-    VECTORS_SCHEMA,
-    AnswerTable,
-    Journal,
-    Trials,
-    delete_vectors,
-    discard,
-)
-from zorkgpt.memory.storage.traces import Traces
-from zorkgpt.memory.storage.words import DocumentWords, WordCounts, matches
+from zorkgpt.memory.storage.tables import MIGRATIONS, SCHEMA, STATE_SCHEMA, UNDO_SCHEMA, VECTORS_SCHEMA
+from zorkgpt.memory.storage.words import WORDS_SCHEMA, FullText
 from zorkgpt.text import number_of
-
-if TYPE_CHECKING:
-    # Loaded only if there are vectors.
-    from zorkgpt.embeddings.table import VectorTable
 
 log = get_logger(__name__)
 
 _ATTEMPTS = 5
-_WHOLE_FILE = 0
-"""The position of the only part that can be restored."""
 _KIND = 0x5A6A
 _LARGE = 1_000_000
 """Minimum size of a large file, in bytes. Some editors and code hosts don't show larger files."""
-
 _MOST_LINES = 20
 """Maximum number of lines in a message."""
-
 _CONFLICT = "'<<<<<<< "
 """The beginning of a merge conflict, as quoted in a problem's message."""
+_DISCARDED = -1
+"""The position of a content whose changes were discarded."""
 
-_SCHEMA = (
-    SCHEMA
-    + UNDO_SCHEMA
-    + VECTORS_SCHEMA
-    + """
-CREATE INDEX IF NOT EXISTS zorkgpt_journal_at ON zorkgpt_journal (at);
-CREATE TABLE IF NOT EXISTS zorkgpt_file (
-    only_row integer PRIMARY KEY CHECK (only_row = 1),
+_FIRST_SCHEMA = SCHEMA + UNDO_SCHEMA + VECTORS_SCHEMA
+_ROWS = f"""
+{STATE_SCHEMA}
+{MEMORIES_SCHEMA}
+{WORDS_SCHEMA}
+CREATE TABLE zorkgpt_shown (
+    number {{key}},
     digest text NOT NULL,
-    before text NOT NULL,
-    journal integer NOT NULL,
-    trials integer NOT NULL
+    position bigint NOT NULL,
+    is_shown integer NOT NULL
 );
+CREATE INDEX zorkgpt_shown_digest ON zorkgpt_shown (digest);
+DROP TABLE IF EXISTS zorkgpt_file;
+DROP INDEX IF EXISTS zorkgpt_journal_at;
+UPDATE zorkgpt_undo SET is_ours = 0;
+DELETE FROM zorkgpt_undo_parts
 """
-)
+"""The upgrade of files of earlier versions, which had the memories only in the Markdown file."""
 
 
-class _FileState(NamedTuple):
-    """The last change of the file, from the journal."""
+class _Shown(NamedTuple):
+    """A content of the file."""
 
+    number: int
     digest: str
-    """The digest after the change."""
-    before: str
-    """The digest before the change."""
-    journal: int
-    """The last position of the journal before the change."""
-    trials: int
-    """The last position of the trials before the change."""
+    """"" if there was no file."""
+    position: int
+    """The last position of the journal that it shows. `_DISCARDED` if that is known no longer."""
+    is_shown: bool
+    """Whether the file is known to have had the content."""
+
+
+_NOTHING = _Shown(0, "", 0, is_shown=True)
 
 
 def sidecar(memory_file: Path | str, *, timeout_s: float = LOCK_TIMEOUT_S) -> SqliteDatabase:
-    """Return the SQLite file beside a memory file, which contains its journal, trials, answers and vectors."""
+    """Return the SQLite file beside a memory file, with the record: memories, journal, trials, answers and vectors."""
     return SqliteDatabase(
-        Path(f"{memory_file}.sqlite"), schema=_SCHEMA, migrations=MIGRATIONS, kind=_KIND, timeout_s=timeout_s
+        Path(f"{memory_file}.sqlite"),
+        schema=_FIRST_SCHEMA,
+        migrations=(*MIGRATIONS, _ROWS),
+        kind=_KIND,
+        timeout_s=timeout_s,
     )
 
 
@@ -110,63 +105,46 @@ def read_document(path: Path) -> Document:
     return parse(path.read_bytes())
 
 
-class MarkdownStore:
-    """A memory file and its document."""
+class MarkdownStore(SqliteFileStore):
+    """A memory file and its record."""
 
-    scope = EVERYWHERE
     has_file = True
+    lasting: FileMemories
 
-    def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        lock_timeout_s: float = LOCK_TIMEOUT_S,
+        disk: Disk | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self.file = AtomicFile(path, lock_timeout_s=lock_timeout_s, error=MemoryStoreError, disk=disk)
-        self.path, self.name = self.file.path, str(self.file.path)
-        self.guard = new_guard()
-        self.database = sidecar(self.path, timeout_s=lock_timeout_s)
-        self.journal = Journal(self.database)
-        self.trials = Trials(self.database)
-        self.answers = AnswerTable(self.database)
-        self._words = DocumentWords()
-        self.recovered: Recovery | None = None
-        """The last recovery of a damaged file. None if there was none."""
-        self.notices: list[str] = []
-        self._document = Document()
+        database = sidecar(self.file.path, timeout_s=lock_timeout_s)
         self._digest = ""
         """The digest of the file when it was last read or written. "" if there was no file."""
-        self._seen: tuple[Stamp, tuple[int, int]] | None = None
-        """The file's stamp and the journal's version when they were last read or written."""
-        self._unreconciled = True
+        self._seen: tuple[Stamp, tuple[int, ...]] | None = None
+        """The file's stamp and the database's version when they were last read or written."""
         self._reported: set[str] = set()
-        self._is_large = False
-        """Whether it was logged that the file is large."""
-        self._edits = PersonEdits(self.journal)
-        self.restorer = CheckpointRestorer(self)
-        self._load()
-
-    @property
-    def lasting(self) -> LastingMemories:
-        return self._document
+        """Messages that were already logged."""
+        rows = FileMemories(database, self._read_document)
+        name = str(self.file.path)
+        super().__init__(database, FullText(database), rows=rows, name=name, path=self.file.path, now=now)
 
     def refresh(self) -> None:
         """Read the changes of other processes and people. Recover the file if it is damaged.
 
         Raises:
-            MemoryStoreError: If the file can't be read. The document stays the same.
+            MemoryStoreError: If the file can't be read. The memories stay the same.
         """
-        self._abandon()
-        if not self._is_as_seen():
-            with self.guard:
-                if not self._reread():
-                    with self.file.locked():
-                        self._reread_or_recover()
-                elif (state := self._file_state()) is not None and state.digest != self._digest:
-                    # Record an edit in the turn that finds it. If this fails, the next write records it.
-                    with suppress(MemoryStoreError), self.file.locked():
-                        self._catch_up()
-
-    def matching(
-        self, asked: Iterable[str], wanted: Filters, limit: int
-    ) -> tuple[list[tuple[SubjectKey, Memory]], WordCounts]:
         with self.guard:
-            return matches(self._words.of(self._document), asked, wanted.passes, limit)
+            # An interrupt that arrives at the end of a transaction can leave it open.
+            if self.database.abandon():
+                self.lasting.forget()
+                self._seen = None
+            if not self._is_as_seen():
+                self._look()
+            self.lasting.follow()
 
     @contextmanager
     def transaction(
@@ -176,39 +154,37 @@ class MarkdownStore:
         turn_stamp: TurnStamp | None = None,
         places: Collection[SubjectKey] | None = None,
     ) -> Iterator[Draft]:
-        """Lock and read the file, and begin to change its memories. The changes are on disk when the block ends.
+        """Lock file and database, read the edits, and begin to change the memories.
+
+        The changes are recorded when the block ends, and then shown in the file. If it can't be written, a later
+        transaction does.
 
         Raises:
-            MemoryStoreError: If the file can't be locked, read or written. File, journal and document are unchanged.
+            MemoryStoreError: If the file can't be locked or read, or the changes can't be recorded. Nothing is changed.
         """
         with self.guard, self.file.locked():
-            self._abandon()
             self._catch_up()
-            at = utc_now()
-            draft = Draft(MemoryBook(self._document), turn_stamp=turn_stamp, at=at, source=source)
-            yield draft
-            for _ in range(_ATTEMPTS):
-                if not draft.is_changed:
-                    return
-                if draft.start.lasting is not self._document:
-                    draft.rebase(self._document)
-                if self._commit(draft, source, turn_stamp, at):
-                    return
-                self._catch_up()
-        raise MemoryStoreError(f"{self.path} keeps being changed by a program that ignores its lock.")
+            with super().transaction(source=source, turn_stamp=turn_stamp, places=places) as draft:
+                yield draft
+            try:
+                assert self._seen is not None
+                self._seen = self._seen[0], self.database.version()
+                self._show()
+                if self._seen is None:
+                    # An editor, which ignores our lock, has saved the file meanwhile.
+                    self._catch_up()
+            except MemoryStoreError as error:
+                # The changes are recorded, so they are not undone.
+                self._seen = None
+                self._report_unwritten(error)
 
-    def erase(self, traces: Traces) -> None:
-        """Clean the tables beside the file, and delete the vectors and the data for returning to a checkpoint."""
-        with self.guard, self.file.locked(), self.database.change():
-            self.journal.erase(traces)
-            self.trials.erase(traces)
-            self.answers.clear()
-            delete_vectors(self.database)
-            self.restorer.forget_all()
-        self.database.shrink()
-
-    def changed_after(self, moment: str) -> Filters:
-        return Filters(among=self.journal.changed_after(moment))
+    def put_back(self, parts: Mapping[int, bytes | None]) -> None:
+        """Restore rows by their keys, and the file."""
+        self.lasting.put_back({key: data for key, data in parts.items() if key != WHOLE_FILE})
+        query = f"UPDATE zorkgpt_shown SET position = {_DISCARDED} WHERE position > %s"
+        self.database.put(query, [(self.journal.size(),)])
+        if WHOLE_FILE in parts:
+            self.lasting.show(parse(parts[WHOLE_FILE] or b""))
 
     def claim_episode(self, least: int) -> int:
         """Return `least`: the folder of the file shows which numbers are used."""
@@ -218,128 +194,334 @@ class MarkdownStore:
         """Return "": the folder of the file determines the subject."""
         return ""
 
-    def vectors(self) -> "VectorTable":
-        from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors
-
-        return SqliteVectors(self.database)
-
-    def close(self) -> None:
-        """Close the database. The memory file is never kept open."""
-        with self.guard:
-            self.database.close()
-
     # Reading
 
-    def _load(self) -> None:
-        if not self._reread():
-            with self.file.locked():
-                self._reread_or_recover()
-        state = self._file_state()
-        if state is not None:
-            try:
-                self.journal.complete_ids()
-                if state.digest != self._digest:
-                    with self.file.locked():
-                        self._catch_up()
-            except MemoryStoreError as error:
-                log.warning("journal not brought up to date", extra={"path": str(self.path), "error": str(error)})
-
-    def _abandon(self) -> None:
-        """Undo a change of the database that an interrupt left open, so that the next one is not part of it."""
-        if self.database.abandon():
-            self._seen, self._unreconciled = None, True
-
     def _is_as_seen(self) -> bool:
-        """Return whether file and journal are unchanged since they were last read or written.
-
-        The version of the journal reveals a new file with the same size, time and (reused) inode.
-        """
+        """Return whether file and database are unchanged since they were last read or written."""
         return self._seen == (self.file.stamp(), self.database.version())
 
+    def _look(self) -> None:
+        """Read the changes of others. An edit of the file is recorded if the lock is free, and otherwise only read."""
+        for _ in range(_ATTEMPTS):
+            self.database.leave_copy()
+            data, stamp = self._read()
+            if self._is_in_step(data):
+                self._follow(data, stamp)
+                return
+            if self.database.exists():
+                try:
+                    with self.file.locked(timeout_s=0):
+                        self._catch_up()
+                    return
+                except MemoryStoreError:
+                    self._seen = None
+            self.database.work_on_copy()
+            if self.file.stamp() == stamp:
+                break
+            # The copy may be of a later record than this file.
+        self._merge(data)
+        self._seen = stamp, self.database.version()
+
     def _catch_up(self) -> None:
-        """Read the changes of others, and update the journal. The file must be locked."""
-        if not self._is_as_seen():
-            self._reread_or_recover()
-        if self._unreconciled:
-            self._reconcile()
+        """Record the edits of the file, and write it if it doesn't show the record. The file must be locked."""
+        for _ in range(_ATTEMPTS):
+            if self._is_as_seen() and not self.database.is_copy and self._digest == self._recorded:
+                return
+            self.database.leave_copy()
+            data, stamp = self._read()
+            if self._is_in_step(data):
+                self._follow(data, stamp)
+                return
+            self.lasting.follow()
+            self._merge(data)
+            self._seen = stamp, self.database.version()
+            try:
+                self._show()
+            except MemoryStoreError as error:
+                self._report_unwritten(error)
+            if self._seen is not None:
+                return
+        raise MemoryStoreError(f"{self.path} keeps being changed by a program that ignores its lock.")
 
-    def _reread_or_recover(self) -> None:
-        recovery = reread_or_recover(self.file, self._reread, self._replacement)
-        if recovery is not None:
-            self.recovered = recovery
-            self.notices.append(recovery.describe())
-            self._reconcile(source="recovered")
-
-    def _reread(self) -> bool:
-        """Read the file. False if it is damaged and can be recovered."""
-        version = self.database.version()
+    def _read(self) -> tuple[bytes | None, Stamp]:
+        """Read the file. If it is damaged, replace it."""
         data, stamp = self.file.read()
         if self._replacement(data) is not None:
-            return False
+            with self.file.locked():
+                recovery = reread_or_recover(self.file, self._is_intact, self._replacement)
+            if recovery is not None:
+                self.recovered = recovery
+                self.notices.append(recovery.describe())
+            data, stamp = self.file.read()
         if data is not None and is_foreign(data) and not self._wrote(data):
             raise MemoryStoreError(
                 f"{self.path} is not a memory: it is not text in UTF-8. Name another file, or move it away."
             )
-        document = parse(data or b"", {section.data: section for section in self._document.sections})
-        self._document, self._digest = document, digest_of(data)
-        self._report_problems()
-        self._document = self._edits.marked(document)
-        self._seen, self._unreconciled = (stamp, version), True
-        return True
+        return data, stamp
+
+    def _is_intact(self) -> bool:
+        return self._replacement(self.file.read()[0]) is None
 
     def _replacement(self, data: bytes | None) -> bytes | None:
         """Return the content that should replace the file. None if the file is intact or can't be recovered."""
         # A person may delete or empty the file. Only other content can be damage.
         if data is None or not data.strip() or is_sound(data) or self._wrote(data):
             return None
-        state = self._file_state()
-        if self._document.sections and state is not None and state.digest == self._digest:
-            before = render(self._document)
-            return before if is_memory_file(before) and is_damaged(data, before) else None
-        # The backup is the file before the last change, which only the journal has.
         backup = self.file.read_backup() or b""
-        before = backup if is_memory_file(backup) else b""
-        if not is_damaged(data, before):
-            return None
-        document = parse(before)
-        if state is not None:
-            document = self._as_recorded(document)
-        recovered = render(document)
-        return recovered if is_memory_file(recovered) else None
+        document = parse(backup if is_memory_file(backup) else b"")
+        # The backup is the file before the last change, which only the record has.
+        before = render(self._showing(document) if self._last_shown() else document)
+        return before if is_memory_file(before) and is_damaged(data, before) else None
 
     def _wrote(self, data: bytes) -> bool:
-        """Return whether this is the content after the last change in the journal."""
-        state = self._file_state()
-        return state is not None and state.digest == digest_of(data)
+        """Return whether the record has ever had this content."""
+        return bool(self._shown("digest = %s", digest_of(data)))
 
-    def _as_recorded(self, document: Document) -> Document:
-        """Return the document with the memories of the journal."""
-        found = by_place(document.find(EVERY))
-        changes = changes_between(found, self.journal.lasting(), lambda place: heading_of(document, place).name)
-        for change in self._named(changes):
-            document = document.applied(change)
+    def _is_in_step(self, data: bytes | None) -> bool:
+        """Return whether the file shows the record."""
+        return self._recorded == digest_of(data)
+
+    def _follow(self, data: bytes | None, stamp: Stamp) -> None:
+        """Remember a file that shows the record."""
+        if self._digest != digest_of(data):
+            self.lasting.show(None)
+        self._digest = digest_of(data)
+        self._seen = stamp, self.database.version()
+
+    def _read_document(self) -> Document:
+        """Return the document that shows the record."""
+        data, _ = self.file.read()
+        document = parse(data or b"", self.lasting.sections)
+        return document if digest_of(data) == self._recorded else self._showing(document)
+
+    @property
+    def _recorded(self) -> str:
+        """The last digest of the record. It differs from that of the file if the file must be written."""
+        last = self._last_shown()
+        return last.digest if last else ""
+
+    def _last_shown(self) -> _Shown | None:
+        """Return the last content of the record. None if there is no record."""
+        return next(iter(self._shown("number > %s", 0)), None)
+
+    def _shown(self, condition: str, value: object) -> list[_Shown]:
+        """Return the last content that meets a condition, or none."""
+        query = f"SELECT number, digest, position, is_shown FROM zorkgpt_shown WHERE {condition}"
+        rows = self.database.rows(f"{query} ORDER BY number DESC LIMIT 1", (value,))
+        return [_Shown(*row) for row in rows]
+
+    # Merging
+
+    def _merge(self, data: bytes | None) -> None:
+        """Record what happened to the file: edits, a return to an older copy, or nothing if it was not yet written."""
+        digest, last = digest_of(data), self._last_shown()
+        document = parse(data or b"", self.lasting.sections)
+        self._report_problems(document)
+        at = self._now().isoformat(timespec="microseconds")
+        records: list[HistoryRecord] | None
+        with self._changing(None), self.lasting.changing(at=at, keeps_before=False):
+            if last is None:
+                records = self._imported(document, at)
+            else:
+                records = self._edits(document, digest, last, at)
+            if records is not None:
+                self.journal.add(records)
+                self.restorer.invalidate()
+            document = self._showing(document)
+            self._digest = digest
+            self._note(digest if not document.sections else digest_shown(document))
+        self.lasting.show(document)
+        if records is not None and last is not None:
+            log.info("record updated from the file", extra={"changes": len(records)})
+            self._report_removed([record.change for record in records], document)
+
+    def _imported(self, document: Document, at: str) -> list[HistoryRecord]:
+        """Record the memories of a file without a record, and return their records."""
+        earlier = self._of_earlier_version()
+        if earlier is not None:
+            for place, memories in earlier.items():
+                for memory in memories:
+                    self.lasting.apply_to_rows(Change("added", place, "", None, memory))
+            self._take_headings(document)
+            edits = FileEdits(document, earlier, at, self._names(document), self._versions).since(earlier)
+            for edit in edits:
+                self.lasting.apply_to_rows(edit.change)
+            return edits
+        source = "baseline" if self.recovered is None else "recovered"
+        records = []
+        for place, memory in document.find(EVERY):
+            new = Change("added", place, heading_of(document, place).name, None, replace(memory, source=source))
+            self.lasting.apply_to_rows(new)
+            records.append(HistoryRecord(at, new, source))
+        self._take_headings(document)
+        return records
+
+    def _of_earlier_version(self) -> Memories | None:
+        """Return the memories of the journal, if an earlier version wrote it, which had no rows. None if not."""
+        if not self.journal.size():
+            return None
+        self.journal.complete_ids()
+        return self.journal.lasting()
+
+    def _edits(self, document: Document, digest: str, last: _Shown, at: str) -> list[HistoryRecord] | None:
+        """Record what a person or another program did with the file. None if it was only not written yet."""
+        [shown] = self._shown("is_shown = %s", 1)
+        found = self._shown("digest = %s", digest) if digest else []
+        if digest == shown.digest or (found and found[0].position == _DISCARDED):
+            return None
+        names = self._names(document)
+        edits = FileEdits(document, by_place(self.lasting.find(EVERY)), at, names, self._versions)
+        is_current = bool(found) or shown.number == last.number
+        if found:
+            records = edits.returning_to(self.journal.lasting(found[0].position))
+        else:
+            records = edits.since(edits.present if is_current else self.journal.lasting(shown.position))
+        for record in records:
+            self.lasting.apply_to_rows(record.change)
+        self._take_headings(document, is_current=is_current)
+        return records
+
+    def _names(self, document: Document) -> dict[SubjectKey, str]:
+        """Return the names of places in the record and in a file, which a person may have changed."""
+        recorded = self.lasting.headings(self.lasting.places())
+        every = {**recorded, **document.headings(document.section_indexes)}
+        return {place: heading.name for place, heading in every.items()}
+
+    def _versions(self, place: SubjectKey, memory: str) -> list[Memory]:
+        changes = dated_changes(self.journal.history(place, memory))
+        return [change.after for change in changes if change.after is not None]
+
+    def _take_headings(self, document: Document, *, is_current: bool = True) -> None:
+        """Record the names and visits of the places in a file.
+
+        Args:
+            is_current: Whether the file had shown the whole record before it was edited.
+        """
+        for place, theirs in document.headings(document.section_indexes).items():
+            ours = heading_of(self.lasting, place)
+            self.lasting.set_heading(place, theirs if is_current else merged_heading(theirs, ours))
+        if is_current and not document.is_broken:
+            for place in self.lasting.places():
+                if place not in document.section_indexes and not self.lasting.memories(place):
+                    self.lasting.remove_place(place)
+
+    def _showing(self, document: Document) -> Document:
+        """Return the document with the memories and the visits of the record."""
+        headings = self.lasting.headings(sorted(self.lasting.places(), key=place_order))
+        memories = by_place(self.lasting.find(EVERY))
+        shown = by_place(document.find(EVERY))
+        changes = changes_between(shown, memories, lambda place: headings.get(place, Heading()).name)
+        if document.is_broken:
+            # Other missing memories may be in the parts of the file that are not understood.
+            [last] = self._shown("is_shown = %s", 1) or [_NOTHING]
+            added = {
+                (record.change.location_id, memory_id(record.change.location_id, record.change.memory))
+                for record in self.journal.records(start=last.position)
+                if record.change.before is None
+            }
+            changes = [
+                change
+                for change in changes
+                if change.before is not None
+                or (change.location_id, memory_id(change.location_id, change.memory)) in added
+            ]
+        for change in changes:
+            document = document.showing(change)
+        document = document.without_empty(set(document.section_indexes) - headings.keys())
+        known = document.headings(headings)
+        for place, heading in headings.items():
+            is_missing = place not in known and not document.is_broken
+            if is_missing or (place in known and known[place][1:] != heading[1:]):
+                document = document.headed(place, heading)
         return document
 
-    def _named(self, changes: list[Change]) -> list[Change]:
-        """Return the changes with the recorded names of places that have no section."""
-        if all(change.location_name for change in changes):
-            return changes
-        recorded = (record.change for record in self.journal.records())
-        names = {change.location_id: change.location_name for change in recorded if change.location_name}
-        return [
-            replace(change, location_name=change.location_name or names.get(change.location_id, ""))
-            for change in changes
-        ]
+    # Writing
 
-    def _report_problems(self) -> None:
-        new = [problem for problem in self._document.problems() if problem.message not in self._reported]
+    def _before_commit(self) -> None:
+        document = self.lasting.changed_document
+        if document is not None:
+            self._note(digest_shown(document))
+        elif self._last_shown() is None:
+            self._note(self._digest)
+
+    def _note(self, digest: str) -> None:
+        """Record the digest of the file that will show the record."""
+        last = self._last_shown()
+        if last is not None and last.digest == digest:
+            return
+        if last is None and self._digest != digest:
+            self._put_shown(self._digest, 0, is_shown=True)
+        self._mark_shown()
+        self._put_shown(digest, self.journal.size(), is_shown=digest == self._digest)
+
+    def _put_shown(self, digest: str, position: int, *, is_shown: bool) -> None:
+        insert = "INSERT INTO zorkgpt_shown (digest, position, is_shown) VALUES (%s, %s, %s)"
+        self.database.put(insert, [(digest, position, int(is_shown))])
+
+    def _mark_shown(self) -> None:
+        """Record that the file has the last content of the record, if that is true."""
+        last = self._last_shown()
+        if last is not None and not last.is_shown and last.digest == self._digest:
+            self.database.put("UPDATE zorkgpt_shown SET is_shown = 1 WHERE number = %s", [(last.number,)])
+
+    def _show(self) -> None:
+        """Write the file, unless it shows the record. The file must be locked. Then `_seen` is None if it was edited.
+
+        Raises:
+            MemoryStoreError: If the file can't be written.
+        """
+        recorded = self._recorded
+        if self._digest == recorded or self._seen is None:
+            return
+        document = self.lasting.document
+        data = render(document)
+        if digest_shown(document) != recorded:
+            # The document was derived from the file again.
+            with self.database.change():
+                self._note(digest_shown(document))
+        written: Stamp | None = ()
+        if document.sections:
+            written = self.file.write(data, over=self._seen[0])
+        else:
+            self.file.remove()
+        if written is None:
+            self._seen = None
+            return
+        self._digest = digest_shown(document)
+        # If this is lost, the next transaction does it.
+        with self.database.change(is_durable=False):
+            self._mark_shown()
+        self._seen = written, self.database.version()
+        if len(data) > _LARGE:
+            self._report(
+                WARNING,
+                f"{self.path.name} is over {_LARGE // 1000} kB, and each change writes all of it: `zorkgpt memories "
+                "convert` makes it a SQLite file",
+            )
+
+    # Messages
+
+    def _report(self, level: int, message: str, **extra: object) -> bool:
+        """Log a message, and return True, unless it was logged before."""
+        if message in self._reported:
+            return False
+        self._reported.add(message)
+        log.log(level, message, extra=extra)
+        return True
+
+    def _report_unwritten(self, error: MemoryStoreError) -> None:
+        message = "memory file not written yet"
+        if self._report(WARNING, message, path=self.name, error=str(error)):
+            self.notices.append(f"{error} The memories are recorded, and shown in the file when it can be written.")
+
+    def _report_problems(self, document: Document) -> None:
+        new = [problem for problem in document.problems() if problem.message not in self._reported]
         for problem in new:
             self._reported.add(problem.message)
             level = WARNING if problem.is_broken else INFO
             log.log(level, "line %d is preserved but not understood: %s", problem.line, problem.message)
         broken = [problem for problem in new if problem.is_broken]
-        markers = [problem for problem in broken if _CONFLICT in problem.message]
-        if markers:
+        if any(_CONFLICT in problem.message for problem in broken):
             self._notify("a merge conflict is not resolved: both sides are read", "Remove its marks from the file.")
         if broken:
             self._notify(
@@ -347,14 +529,15 @@ class MarkdownStore:
                 "`memories check` lists them.",
             )
 
-    def _report_removed(self, changes: Sequence[Change]) -> None:
+    def _report_removed(self, changes: Sequence[Change], document: Document) -> None:
         """Report memories that are no longer in the file."""
-        added, removed = (sum(change.kind == kind for change in changes) for kind in ("added", "removed"))
+        added = sum(change.before is None for change in changes)
+        removed = sum(change.after is None for change in changes)
         if removed <= added:
             return
-        lost, left = number_of(removed - added, "memory is", "memories are"), self._document.count()
+        lost, left = number_of(removed - added, "memory is", "memories are"), document.count()
         what = "the file was deleted" if not self._digest else f"{number_of(left, 'memory', 'memories')} left"
-        if problems := list(self._document.problems()):
+        if problems := list(document.problems()):
             what += f", not understood: {_lines(problems)}"
         self._notify(f"{lost} no longer in the file ({what})", "To bring them back: `memories undo`.")
 
@@ -362,123 +545,6 @@ class MarkdownStore:
         """Log a warning that is also shown to the user."""
         log.warning(message, extra={"path": self.name, "set_aside": "", "way_out": way_out})
         self.notices.append(f"{self.name}: {message}. {way_out}")
-
-    # Writing
-
-    def _commit(self, draft: Draft, source: str, turn_stamp: TurnStamp | None, at: str) -> bool:
-        """Journal the changes and replace the file. False if another program changed the file, and nothing was done."""
-        # An editor, which ignores our lock, may have saved the file meanwhile.
-        if self._seen is None or self._seen[0] != self.file.stamp():
-            return False
-        document, (stamp, version) = draft.lasting.document, self._seen
-        if document is self._document:
-            self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp, at=at)
-            return True
-        data = render(document)
-        digest = digest_of(data)
-        # If an error follows, the digest of the file shows whether it was replaced.
-        self._seen, self._unreconciled = None, True
-        with self.database.change():
-            self._begin_journal()
-            before = render(self._document) if self._digest and self.restorer.is_keeping else None
-            self.restorer.keep({_WHOLE_FILE: before})
-            self._note_file(digest)
-            self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp, at=at)
-            self.trials.append(draft.trials)
-        written = self.file.write(data, over=stamp)
-        if written is None:
-            state = self._file_state()
-            if state is not None:
-                # The file was not replaced.
-                self._discard(state.journal, state.trials)
-            return False
-        if len(data) > _LARGE and not self._is_large:
-            self._is_large = True
-            log.warning(
-                "%s is over %d kB, and each change writes all of it: `zorkgpt memories convert` makes it a SQLite file",
-                self.path.name,
-                _LARGE // 1000,
-            )
-        if not self._digest:
-            # There was no file before. From now on, a missing file was deleted.
-            self.database.put("UPDATE zorkgpt_file SET before = digest WHERE digest = %s", [(digest,)])
-            version = self.database.version()
-        self._document, self._digest = document, digest
-        self._seen, self._unreconciled = (written, version), False
-        if source in PERSON_SOURCES:
-            self._document = self._edits.marked(self._document)
-        return True
-
-    def _reconcile(self, source: str = "hand") -> None:
-        """Update the journal from the file: discard a change that was not made, or add edits. The file must be locked.
-
-        Args:
-            source: The author of the edits. See `HistoryRecord.source`.
-        """
-        state = self._file_state()
-        if state is not None and state.digest != self._digest:
-            ends = self._ends_at_file(state)
-            if ends is not None:
-                self._discard(*ends)
-            else:
-                self._record_edits(source)
-        self._unreconciled = False
-
-    def _ends_at_file(self, state: _FileState) -> tuple[int, int] | None:
-        """Return the last positions of journal and trials when the file was as it is now. None if it was edited."""
-        if state.before == self._digest:
-            # The process was killed or failed before the file was replaced.
-            return state.journal, state.trials
-        for content, journal, trials in self.restorer.kept():
-            if digest_of(content) == self._digest:
-                # The process was killed right after the file was restored to a checkpoint.
-                return journal, trials
-        return None
-
-    def _record_edits(self, source: str) -> None:
-        changes = self._named(differences(self.journal.lasting(), self._document))
-        with self.database.change():
-            self._note_file(self._digest)
-            self.journal.append(changes, source=source)
-            self.restorer.invalidate()
-        self._document = self._edits.marked(self._document)
-        log.info("journal updated from the file", extra={"changes": len(changes), "source": source})
-        if source == "hand":
-            self._report_removed(changes)
-
-    def _begin_journal(self) -> None:
-        """Begin a journal with the memories of the file, if there is none."""
-        if self._file_state() is None:
-            self.journal.append(differences({}, self._document), source="baseline")
-            self._note_file(self._digest)
-
-    def _note_file(self, digest: str) -> None:
-        """Record the digest of the file after the changes that follow."""
-        ends = "(SELECT coalesce(max(id), 0) FROM zorkgpt_journal), (SELECT coalesce(max(id), 0) FROM zorkgpt_trials)"
-        self.database.put(f"INSERT OR REPLACE INTO zorkgpt_file VALUES (1, %s, %s, {ends})", [(digest, self._digest)])
-
-    def _discard(self, journal: int, trials: int) -> None:
-        """Delete the changes and trials after these positions, because the file doesn't include them."""
-        with self.database.change():
-            discard(self.database, journal=journal, trials=trials)
-            self._note_file(self._digest)
-
-    def _file_state(self) -> _FileState | None:
-        rows = self.database.rows("SELECT digest, before, journal, trials FROM zorkgpt_file")
-        return _FileState(*rows[0]) if rows else None
-
-    def put_back(self, parts: Mapping[int, bytes | None]) -> None:
-        """Restore the file, and record its digest. None deletes it."""
-        content = parts[_WHOLE_FILE]
-        if digest_of(content) != self._digest:
-            if content is None:
-                self.file.remove()
-            else:
-                self.file.restore(content)
-        self._seen = None
-        self._document, self._digest = Document(), ""
-        self._reread()
-        self._note_file(self._digest)
 
 
 def _lines(problems: Sequence[Problem]) -> str:
@@ -489,15 +555,21 @@ def _lines(problems: Sequence[Problem]) -> str:
 
 
 def is_awaited(database: SqliteDatabase, digest: str) -> bool:
-    """Return whether the last change in the journal has not yet replaced the file with this digest.
+    """Return whether the file with this digest does not yet show the last change of the record.
 
     Raises:
-        MemoryStoreError: If the journal can't be read.
+        MemoryStoreError: If the record can't be read.
     """
-    return database.rows("SELECT before FROM zorkgpt_file WHERE digest != before") == [(digest,)]
+    rows = database.rows("SELECT digest FROM zorkgpt_shown ORDER BY number DESC LIMIT 2")
+    return len(rows) == 2 and rows[1] == (digest,)
 
 
 def digest_of(data: bytes | None) -> str:
-    """Return the digest of a file for the journal. "" if there is no file."""
+    """Return the digest of a file for the record. "" if there is no file."""
     # SHA-256 is fast because processors have instructions for it.
     return "" if data is None else sha256(data).hexdigest()
+
+
+def digest_shown(document: Document) -> str:
+    """Return the digest of the file with this document. "" if it needs no file."""
+    return digest_of(render(document)) if document.sections else ""

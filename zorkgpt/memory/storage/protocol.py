@@ -100,10 +100,6 @@ class Store(Protocol):
         """Erase traces from the tables beside the memories."""
         ...
 
-    def changed_after(self, moment: str) -> Filters:
-        """Return the filters of memories that were stored or changed after a time. Counts are no change."""
-        ...
-
     def claim_episode(self, least: int) -> int:
         """Return a number for a new episode that no other player of the memory uses, and that is at least `least`."""
         ...

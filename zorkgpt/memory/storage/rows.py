@@ -16,6 +16,7 @@ from zorkgpt.memory.storage.changes import Step, VisitCount
 from zorkgpt.memory.storage.columns import READ, WRITTEN, episode_column, memory_in, values_of
 from zorkgpt.memory.storage.document import Document, document_of
 from zorkgpt.memory.storage.escaping import folded, single_spaced
+from zorkgpt.memory.storage.history import with_history_of
 from zorkgpt.memory.storage.lasting import EVERY, Filters, Heading, Prefix, by_place
 from zorkgpt.memory.storage.section import unique_episodes
 from zorkgpt.memory.storage.tables import Rows
@@ -372,7 +373,8 @@ class MemoryRows:
         return self
 
     def rewritten(self, document: Document) -> "MemoryRows":
-        """Replace everything by the memories of a file."""
+        """Replace everything by the memories of a file. Those that stay the same keep their times and their sources."""
+        known = {memory_id(place, memory): memory for place, memory in self.find(EVERY)}
         for table in ("zorkgpt_memories", "zorkgpt_metadata", "zorkgpt_places"):
             self._put(f"DELETE FROM {table}", [()])
         self._drop()
@@ -381,8 +383,11 @@ class MemoryRows:
         for place, heading in document.headings(document.section_indexes).items():
             self._set_heading(place, heading)
             for memory in document.memories(place):
-                dated = replace(memory, created_at=self._at, updated_at=self._at, source="agent")
-                self._add(place, memory if memory.source else dated)
+                if not memory.source:
+                    old = known.get(memory_id(place, memory))
+                    new = replace(memory, created_at=self._at, updated_at=self._at, source="agent")
+                    memory = with_history_of(memory, old) if old == memory else new
+                self._add(place, memory)
         return self
 
     def moved(self, old: SubjectKey, new: SubjectKey) -> "MemoryRows":
@@ -479,6 +484,22 @@ class MemoryRows:
     def _delete_rows(self, numbers: Sequence[int]) -> None:
         self._put("DELETE FROM zorkgpt_memories WHERE number = %s", [(number,) for number in numbers])
         self._put("DELETE FROM zorkgpt_metadata WHERE number = %s", [(number,) for number in numbers])
+
+    def set_heading(self, place: SubjectKey, heading: Heading) -> None:
+        """Set the name and the visits of a place, which is created if it is missing."""
+        row = self._place_of(place)
+        if row is None or heading != row.heading:
+            self._set_heading(place, heading)
+            if row is not None and row.heading.name != heading.name:
+                # The index of words has the name for each memory.
+                for stored in list(self._stored_at(place)):
+                    self._replace(place, stored, stored.memory)
+
+    def remove_place(self, place: SubjectKey) -> None:
+        """Delete the row of a place without memories."""
+        if (row := self._place_of(place)) is not None:
+            self._put("DELETE FROM zorkgpt_places WHERE number = %s", [(row.number,)])
+            self._places[place] = None
 
     def _count_visits(
         self, place: SubjectKey, name: str, episodes: Sequence[int | str], *, only_new: bool = False

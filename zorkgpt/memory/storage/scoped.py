@@ -164,9 +164,6 @@ class ScopedStore:
     def erase(self, traces: Traces) -> None:
         self._whole.erase(traces)
 
-    def changed_after(self, moment: str) -> Filters:
-        return self._whole.changed_after(moment)
-
     def claim_episode(self, least: int) -> int:
         self._refuse("number an episode")
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from operator import attrgetter
 from typing import Any
 
 from zorkgpt.memory.ids import memory_id
@@ -61,14 +60,15 @@ class LocationSection:
         return tuple([part.memory for part in self.parts if isinstance(part, Entry)])
 
     @cached_property
-    def expires(self) -> bool:
-        """Whether a memory has an `expires_at`."""
-        return any(map(_expiry, self.memories))
-
-    @cached_property
     def undated(self) -> tuple[Memory, ...]:
         """The memories without an episode in their header."""
         return tuple([part.memory for part in self.parts if isinstance(part, Entry) and part.undated_at is not None])
+
+    @property
+    def has_text(self) -> bool:
+        """Whether there is text other than its heading, its visits and its memories."""
+        texts = "".join(part for part in self.parts if isinstance(part, str))
+        return any(line and not _MARKUP.fullmatch(line) for line in map(str.strip, texts.split("\n")))
 
     @property
     def known_episodes(self) -> list[int | str]:
@@ -114,8 +114,6 @@ class LocationSection:
         raw = [part.raw if isinstance(part, Entry) else part for part in self.parts]
         return encode("".join([self.heading, self.visited, *raw]))
 
-
-_expiry = attrgetter("expires_at")
 
 _STRING = r"\"(?:[^\"\\\n]|\\.)+\""
 _SUBJECT_PATTERN = (
@@ -257,9 +255,7 @@ def section_with(
     eol: str,
 ) -> LocationSection:
     """Return a section with memories and visits."""
-    section = new_section(location_id, name, eol)
-    if is_place(location_id):
-        section = _with_visits(section, visits, episodes, eol)
+    section = with_visits(new_section(location_id, name, eol), visits, episodes, eol)
     for memory in memories:
         section = _with_memory(section, memory, eol)
     return section
@@ -286,7 +282,10 @@ def after_step(section: LocationSection, step: Step, eol: str) -> LocationSectio
     return _with_all_changed(section, {id(old): new}, eol)
 
 
-def _with_visits(section: LocationSection, visits: int, episodes: tuple[int | str, ...], eol: str) -> LocationSection:
+def with_visits(section: LocationSection, visits: int, episodes: tuple[int | str, ...], eol: str) -> LocationSection:
+    """Return the section with other visits, or the same section if its subject is not a place."""
+    if not is_place(section.location_id):
+        return section
     visited = _visited(visits, episodes, eol)
     return _changed(section, eol, visits=visits, episodes=episodes, visited=visited)
 
@@ -296,7 +295,7 @@ def _with_visits_counted(section: LocationSection, episodes: Sequence[int | str]
     if not is_place(section.location_id):
         return section
     all_episodes = unique_episodes((*section.episodes, *episodes))
-    return _with_visits(section, section.visits + len(episodes), all_episodes, eol)
+    return with_visits(section, section.visits + len(episodes), all_episodes, eol)
 
 
 def _with_episode(section: LocationSection, episode: int | str, eol: str) -> LocationSection:
@@ -304,7 +303,7 @@ def _with_episode(section: LocationSection, episode: int | str, eol: str) -> Loc
     if not is_place(section.location_id) or any(map(partial(same_episode, episode), section.episodes)):
         return section
     episodes = (*section.episodes, episode)
-    return _with_visits(section, max(section.visits, len(episodes)), episodes, eol)
+    return with_visits(section, max(section.visits, len(episodes)), episodes, eol)
 
 
 def unique_episodes(episodes: Iterable[int | str]) -> tuple[int | str, ...]:

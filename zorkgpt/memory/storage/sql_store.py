@@ -65,6 +65,7 @@ class SqlStore:
         name: The name of the database in messages.
         path: The folder of this path contains `runs/`.
         machine: Identifies the writer of trials. See `Trials`.
+        rows: The memories. Defaults to those of the database.
 
     Raises:
         MemoryStoreError: If the database can't be read.
@@ -81,6 +82,7 @@ class SqlStore:
         name: str,
         path: Path,
         machine: str = "",
+        rows: MemoryRows | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.database = database
@@ -93,7 +95,7 @@ class SqlStore:
         self.recovered: Recovery | None = None
         self.notices: list[str] = []
         self._words = words
-        self.lasting = MemoryRows(database)
+        self.lasting = MemoryRows(database) if rows is None else rows
         self._now = now
         self.restorer = CheckpointRestorer(self)
         self.refresh()
@@ -142,11 +144,15 @@ class SqlStore:
                         self.restorer.keep(rows.before or {})
                     self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp, at=at)
                     self.trials.append(draft.trials)
+                    self._before_commit()
             except _Discarded:
                 rows.forget()
             except BaseException:
                 rows.forget()
                 raise
+
+    def _before_commit(self) -> None:
+        """Called at the end of a transaction, before it is committed."""
 
     def matching(
         self, asked: Iterable[str], wanted: Filters, limit: int
@@ -167,9 +173,6 @@ class SqlStore:
             self.trials.erase(traces)
             self.answers.clear()
             self._words.erase_deleted()
-
-    def changed_after(self, moment: str) -> Filters:
-        return Filters(changed_after=moment)
 
     def vectors(self) -> "VectorTable":
         raise NotImplementedError
@@ -259,29 +262,10 @@ class PostgresStore(SqlStore):
             self._own_vectors.close()
 
 
-class SqliteStore(SqlStore):
-    """A memory in a SQLite file, for large memories. ":memory:" needs no file.
-
-    Raises:
-        MemoryStoreError: If the file can't be read, or a later version wrote it.
-    """
+class SqliteFileStore(SqlStore):
+    """A memory whose record is a SQLite file."""
 
     database: SqliteDatabase
-
-    def __init__(
-        self,
-        path: Path | str,
-        *,
-        lock_timeout_s: float = LOCK_TIMEOUT_S,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        is_in_memory = str(path) == IN_MEMORY
-        file = Path(path if is_in_memory else os.path.realpath(path))
-        schema = STATE_SCHEMA + MEMORIES_SCHEMA + SCHEMA + UNDO_SCHEMA + VECTORS_SCHEMA + WORDS_SCHEMA + TURNS_SCHEMA
-        database = SqliteDatabase(file, schema=schema, kind=_KIND, is_truth=True, timeout_s=lock_timeout_s)
-        # A memory without a file must not find `runs/` in the current folder.
-        path = Path(os.devnull, IN_MEMORY) if is_in_memory else file
-        super().__init__(database, FullText(database), name=str(file), path=path, now=now)
 
     @contextmanager
     def _changing(self, places: Collection[SubjectKey] | None) -> Iterator[None]:
@@ -301,6 +285,29 @@ class SqliteStore(SqlStore):
             query = "DELETE FROM zorkgpt_vectors WHERE key NOT IN (SELECT text_key FROM zorkgpt_memories)"
             self.database.put(query, [()])
         self.database.empty_log()
+
+
+class SqliteStore(SqliteFileStore):
+    """A memory in a SQLite file, for large memories. ":memory:" needs no file.
+
+    Raises:
+        MemoryStoreError: If the file can't be read, or a later version wrote it.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        lock_timeout_s: float = LOCK_TIMEOUT_S,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        is_in_memory = str(path) == IN_MEMORY
+        file = Path(path if is_in_memory else os.path.realpath(path))
+        schema = STATE_SCHEMA + MEMORIES_SCHEMA + SCHEMA + UNDO_SCHEMA + VECTORS_SCHEMA + WORDS_SCHEMA + TURNS_SCHEMA
+        database = SqliteDatabase(file, schema=schema, kind=_KIND, is_truth=True, timeout_s=lock_timeout_s)
+        # A memory without a file must not find `runs/` in the current folder.
+        path = Path(os.devnull, IN_MEMORY) if is_in_memory else file
+        super().__init__(database, FullText(database), name=str(file), path=path, now=now)
 
 
 def _own_folder(address: str) -> Path:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from zorkgpt.disks import is_on_local_disk
 from zorkgpt.errors import MemoryStoreError, first_format
 from zorkgpt.files import check_is_file
-from zorkgpt.guards import new_guard
+from zorkgpt.guards import before_fork, new_guard
 from zorkgpt.log import get_logger
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ class SqliteDatabase:
 
     Args:
         schema: Creates the tables. `{key}` is replaced by the type of ascending row numbers, `{blob}` by that of bytes.
-        is_truth: Whether the file has the only copy of the data. Then it survives a power cut, and damage is an error.
-            Otherwise, a damaged file is renamed and a new one begins.
+        is_truth: Whether the file has the only copy of the data. Then damage is an error. Otherwise, a damaged file is
+            renamed and a new one begins.
         kind: The `application_id` of the file. Other SQLite files are refused.
         migrations: Statements that upgrade the tables from `schema`, which is version 1, to each later version. Files
             of earlier versions are upgraded, and files of later versions are refused.
@@ -69,6 +70,7 @@ class SqliteDatabase:
     ) -> None:
         self.path = path
         self.guard = new_guard()
+        _databases.add(self)
         self._is_in_memory = str(path) == IN_MEMORY
         types = {"key": _KEY, "blob": "blob", "bytewise": "", "clustered": " WITHOUT ROWID"}
         self._steps = [_replaced(step, types) for step in (schema, *migrations)]
@@ -79,7 +81,9 @@ class SqliteDatabase:
         self._opened: tuple[int, int] = (0, 0)
         """The process that opened the connection, and the inode of the file at that time. 0 if there was none."""
         self._private = False
-        """Whether the connection is to an empty database in this process."""
+        """Whether the connection is to a database in this process, which is empty unless it is a copy."""
+        self._is_copy = False
+        """Whether the connection is to a copy of the file. See `work_on_copy`."""
         self._connections = 0
         """Number of connections made so far. SQLite's data versions are only comparable within one connection."""
         self._is_changing = False
@@ -87,6 +91,11 @@ class SqliteDatabase:
         """Why an existing file can't be read. "" if it can."""
         self._damaged = 0
         """The inode of the file if it is known to be damaged, otherwise 0."""
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether a copy is read and written. See `work_on_copy`."""
+        return self._is_copy
 
     def exists(self) -> bool:
         """Return whether there is a file."""
@@ -131,8 +140,11 @@ class SqliteDatabase:
         return self._is_changing
 
     @contextmanager
-    def change(self) -> Iterator["Connection"]:
+    def change(self, *, is_durable: bool = True) -> Iterator["Connection"]:
         """Begin a transaction. It is committed at the end of the block, unless the block raises. Can be nested.
+
+        Args:
+            is_durable: Whether it must survive a power failure after this returns.
 
         Raises:
             MemoryStoreError: If the file can't be written. Nothing was changed.
@@ -149,6 +161,7 @@ class SqliteDatabase:
                 raise self._failure("write", error) from error
             self._is_changing = True
             try:
+                connection.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")
                 # Inside `try`, because an interrupt can arrive right after this statement.
                 connection.execute("BEGIN IMMEDIATE")
                 yield connection
@@ -171,12 +184,43 @@ class SqliteDatabase:
             self._drop()
             return True
 
-    def version(self) -> tuple[int, int]:
+    def version(self) -> tuple[int, ...]:
         """Return a value that changes when another connection writes, or when the file is replaced."""
         if self._connection is None and not self.exists():
-            return 0, 0
-        data_version = self.value("PRAGMA data_version")
-        return self._connections, int(data_version)
+            return ()
+        data_version = int(self.value("PRAGMA data_version"))
+        if not self._is_copy:
+            return self._connections, data_version
+        # The copy doesn't show the changes of the file.
+        return self._connections, data_version, *_stamp(self.path), *_stamp(f"{self.path}-wal")
+
+    def work_on_copy(self) -> None:
+        """Read and write a copy of the file in this process until `leave_copy` or a fork. The file stays as it is.
+
+        Raises:
+            MemoryStoreError: If the file can't be read.
+        """
+        from sqlite3 import Error
+
+        with self.guard:
+            try:
+                connection = self._reading()
+                if not self._private:
+                    copy = _connected(IN_MEMORY, self._timeout_s)
+                    connection.backup(copy)
+                    inode = self._inode()
+                    self._drop()
+                    self._connection, self._opened = copy, (os.getpid(), inode)
+                    self._connections += 1
+            except Error as error:
+                raise self._failure("read", error) from error
+            self._private = self._is_copy = True
+
+    def leave_copy(self) -> None:
+        """Read and write the file again."""
+        with self.guard:
+            if self._is_copy:
+                self._drop()
 
     def numbers(self, table: str, count: int) -> list[int]:
         """Return the numbers for new rows of a table, in ascending order. No other process inserts rows meanwhile."""
@@ -214,11 +258,16 @@ class SqliteDatabase:
         with self.guard:
             self._drop()
 
+    def close_idle(self) -> None:
+        """Close the connection to the file, unless a change is under way. The next call opens it again."""
+        if not (self._is_changing or self._private or self._is_in_memory):
+            self._drop()
+
     def _reading(self) -> "Connection":
         """Return a connection to the file, or to an empty database in this process if there is no readable file."""
         from sqlite3 import Error
 
-        if self._connection is not None and (self._is_changing or self._opened == (os.getpid(), self._inode())):
+        if self._connection is not None and (self._is_changing or self._is_current()):
             return self._connection
         try:
             return self._connect(private=not self._inode())
@@ -227,18 +276,24 @@ class SqliteDatabase:
                 raise
             return self._without_file(error)
 
+    def _is_current(self) -> bool:
+        """Return whether the connection is of this process, and to the file that exists now or to a copy."""
+        process, inode = self._opened
+        return process == os.getpid() and (self._is_copy or inode == self._inode())
+
     def _without_file(self, error: Exception) -> "Connection":
         """Return a connection to an empty database, because the file can't be read. A write renames a damaged file."""
         if not self.trouble:
             log.warning("journal not read", extra={"path": str(self.path), "error": str(error)})
         self.trouble, self._damaged = str(error), self._inode() if _is_damage(error) else 0
-        return self._connect(private=True)
+        return self._connect(private=True, inode=self._inode())
 
     def _writing(self) -> "Connection":
         """Return a connection to the file. A missing file is created, and a damaged one is renamed."""
         from sqlite3 import Error
 
-        if self._connection is not None and not self._private and self._opened == (os.getpid(), self._inode()):
+        is_writable = self._is_copy or not self._private
+        if self._connection is not None and is_writable and self._is_current():
             return self._connection
         self._check_is_file()
         if self._damaged and self._damaged == self._inode():
@@ -251,9 +306,12 @@ class SqliteDatabase:
             self._set_aside(str(error))
             return self._connect(private=False)
 
-    def _connect(self, *, private: bool) -> "Connection":
-        import sqlite3
+    def _connect(self, *, private: bool, inode: int = 0) -> "Connection":
+        """Connect to the file, or to an empty database in this process.
 
+        Args:
+            inode: That of the file that the empty database stands for. 0 if there was none.
+        """
         if self._is_truth:
             self._check_is_file()
             if self._is_in_memory and self._connections:
@@ -261,12 +319,7 @@ class SqliteDatabase:
                     f"The memory at {self.path} is closed, or of another process. Use a file to keep or share it."
                 )
         self._drop()
-        connection = sqlite3.connect(
-            IN_MEMORY if private else str(self.path),
-            timeout=self._timeout_s,
-            isolation_level=None,
-            check_same_thread=False,
-        )
+        connection = _connected(IN_MEMORY if private else str(self.path), self._timeout_s)
         try:
             # Read these together, because another process may be creating the file.
             connection.execute("BEGIN")
@@ -283,18 +336,17 @@ class SqliteDatabase:
             if version > len(self._steps):
                 raise MemoryStoreError(f"{self.path} was written by a later version of zorkgpt. Update zorkgpt.")
             connection.execute("PRAGMA secure_delete = ON")
-            if self._is_truth:
-                connection.execute("PRAGMA synchronous = FULL")
-                if is_empty and not self._is_in_memory and is_on_local_disk(self.path):
-                    connection.execute("PRAGMA journal_mode = WAL")
-            else:
-                connection.execute("PRAGMA synchronous = OFF")
-            if version < len(self._steps):
+            is_old = version < len(self._steps)
+            if is_old and not private and not self._is_in_memory and is_on_local_disk(self.path):
+                connection.execute("PRAGMA journal_mode = WAL")
+            if is_old:
                 self._migrate(connection)
         except BaseException:
             connection.close()
             raise
-        self._connection, self._private, self._opened = connection, private, (os.getpid(), self._inode())
+        # Another process may have created a file meanwhile.
+        self._opened = (os.getpid(), inode if private else self._inode())
+        self._connection, self._private = connection, private
         self._connections += 1
         return connection
 
@@ -325,6 +377,7 @@ class SqliteDatabase:
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
+        self._is_copy = False
         if connection is not None and self._opened[0] == os.getpid():
             connection.close()
         elif connection is not None:
@@ -346,6 +399,33 @@ class SqliteDatabase:
                 self._set_aside(str(error))
         advice = " Restore a copy of it, or name another file." if self._is_truth and _is_damage(error) else ""
         return MemoryStoreError(f"Can't {what} {self.path}: {error}.{advice}")
+
+
+_databases: "WeakSet[SqliteDatabase]" = WeakSet()
+
+
+def _close_idle() -> None:
+    # A child inherits SQLite's notes of the locks of this process, so its own connection wouldn't lock the file.
+    for database in list(_databases):
+        database.close_idle()
+
+
+before_fork(_close_idle)
+
+
+def _connected(name: str, timeout_s: float) -> "Connection":
+    import sqlite3
+
+    return sqlite3.connect(name, timeout=timeout_s, isolation_level=None, check_same_thread=False)
+
+
+def _stamp(path: Path | str) -> tuple[int, ...]:
+    """Return a value that changes when a file is written or replaced."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return (0, 0, 0)
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _replaced(step: str, types: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Protocol, Self
 
@@ -18,6 +18,7 @@ from zorkgpt.memory.storage.changes import Change, ChangeKind
 from zorkgpt.memory.storage.history import (
     COUNTED,
     PERSON_SOURCES,
+    UNDATED_SOURCES,
     HistoryRecord,
     Trial,
     TurnStamp,
@@ -33,8 +34,6 @@ _PAGE = 5_000
 """Number of rows read at a time."""
 _MOST_PARAMETERS = 400
 """Maximum number of parameters of a query."""
-UNDATED_SOURCES = ("baseline", "recovered")
-"""Sources of records whose time is when a memory was found, and not when it was stored."""
 
 _BY_PERSON = f"source IN ({', '.join(map(repr, PERSON_SOURCES))})"
 """The condition of an index. Databases use the index only for exactly this condition."""
@@ -212,15 +211,6 @@ class Records:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """When a memory was stored and changed, and by whom. None if unknown. Times are in the format of `expires_at`."""
-
-    created_at: str | None
-    updated_at: str | None
-    source: str | None
-
-
 class Journal(Records):
     """Every change of a memory, lasting or ephemeral, in order."""
 
@@ -242,13 +232,14 @@ class Journal(Records):
             at: The time in the format of `Memory.expires_at`. Defaults to now.
         """
         at = at or self._now().isoformat(timespec="microseconds")
-        self._add(HistoryRecord(at, change, source, turn_stamp) for change in changes)
+        self.add(HistoryRecord(at, change, source, turn_stamp) for change in changes)
 
     def copy(self, other: "Journal") -> None:
         """Add the records of another journal."""
-        self._add(other.records())
+        self.add(other.records())
 
-    def _add(self, records: Iterable[HistoryRecord]) -> None:
+    def add(self, records: Iterable[HistoryRecord]) -> None:
+        """Add records at the end."""
         new = list(records)
         for record in new:
             if not self._scope.contains(place := record.change.location_id):
@@ -373,41 +364,10 @@ class Journal(Records):
         places = (parse_place(place) for (place,) in self._database.rows(query, (memory,)))
         return next(filter(self._scope.contains, places), None)
 
-    def origins(self, memories: Iterable[tuple[SubjectKey, str]]) -> "dict[tuple[SubjectKey, str], Origin]":
-        """Return the origins of memories, given by place and id. Unknown memories are omitted."""
-        inside = ((place, memory) for place, memory in memories if self._scope.contains(place))
-        keys = {(render_place(place), memory): (place, memory) for place, memory in inside}
-        origins: dict[tuple[SubjectKey, str], Origin] = {}
-        wanted = list({memory for _, memory in keys})
-        for start in range(0, len(wanted), _MOST_PARAMETERS):
-            ids = wanted[start : start + _MOST_PARAMETERS]
-            marks = ", ".join(["%s"] * len(ids))
-            # Read all changes of a memory. They are few, and a query for the first and the last one takes longer.
-            query = (
-                "SELECT place, memory, kind, source, at FROM zorkgpt_journal "
-                f"WHERE memory IN ({marks}) AND {_IS_NO_COUNT} ORDER BY id"
-            )
-            created: dict[tuple[str, str], str | None] = {}
-            for place, memory, kind, source, at in self._database.rows(query, ids):
-                if kind == "added":
-                    created[place, memory] = None if source in UNDATED_SOURCES else at
-                if (key := keys.get((place, memory))) is not None:
-                    is_undated = kind == "added" and source in UNDATED_SOURCES
-                    if kind == "moved":
-                        first = self.history(*key)[0]
-                        created[place, memory] = None if first.source in UNDATED_SOURCES else first.at
-                    origins[key] = Origin(created.get((place, memory)), None if is_undated else at, source)
-        return origins
-
-    def changed_after(self, moment: str) -> set[tuple[SubjectKey, str]]:
-        """Return the places and ids of the memories that were changed after a time. Counts are ignored."""
-        query = f"SELECT place, memory FROM zorkgpt_journal WHERE at > %s AND {_IS_NO_COUNT}"
-        changed = ((parse_place(place), memory) for place, memory in self._database.rows(query, (moment,)))
-        return {(place, memory) for place, memory in changed if self._scope.contains(place)}
-
-    def lasting(self) -> dict[SubjectKey, list[Memory]]:
-        """Return the lasting memories of each place after all records."""
-        by_place = replayed(record for record in self.records() if record.change.is_lasting)
+    def lasting(self, until: int | None = None) -> dict[SubjectKey, list[Memory]]:
+        """Return the lasting memories of each place after the records up to a position. Defaults to all records."""
+        texts = ((at, text) for at, text in self.texts_from(0) if until is None or at <= until)
+        by_place = replayed(record for record in self._read(texts) if record.change.is_lasting)
         return {place: list(memories) for place, memories in by_place.items()}
 
     def ephemeral(self, episode: int | str, start: int = 0) -> dict[SubjectKey, tuple[Memory, ...]]:

@@ -1,13 +1,13 @@
 """The words of memories, and searches for them.
 
-A database has an index: `FullText` in SQLite, `PostgresWords` on PostgreSQL. The memories of a file and of a scope are
-searched in this process.
+A database has an index: `FullText` in SQLite, `PostgresWords` on PostgreSQL. The memories of a scope are searched in
+this process.
 """
 
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Protocol
 from zorkgpt.memory.models import Memory, SubjectKey
 
 if TYPE_CHECKING:
-    from zorkgpt.memory.storage.document import Document
-    from zorkgpt.memory.storage.section import LocationSection
     from zorkgpt.memory.storage.tables import Rows
 
 
@@ -61,25 +59,6 @@ WordSet = tuple[frozenset[str], int]
 """The different words of a memory, and its number of words."""
 MemoryWords = tuple[SubjectKey, Memory, WordSet]
 """A memory with its place and its words."""
-
-
-class DocumentWords:
-    """The words of a document's memories, cached by section."""
-
-    def __init__(self) -> None:
-        self._cache: dict[int, tuple[LocationSection, list[WordSet]]] = {}
-        """Sections by `id()`, with the words of their memories."""
-
-    def of(self, document: "Document") -> Iterator[MemoryWords]:
-        """Yield the memories of a document with their words."""
-        cache, self._cache = self._cache, {}
-        for section in document.sections:
-            entry = cache.get(id(section)) or (section, [words_in(section.name, memory) for memory in section.memories])
-            self._cache[id(section)] = entry
-        for section in document.sections:
-            if section.location_id is not None:
-                for memory, word_set in zip(section.memories, self._cache[id(section)][1], strict=True):
-                    yield section.location_id, memory, word_set
 
 
 def words_in(name: str, memory: Memory) -> WordSet:

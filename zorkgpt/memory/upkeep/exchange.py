@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,10 @@ from zorkgpt.memory.models import MEMORY_FIELDS, Category, Memory, Persistence, 
 from zorkgpt.memory.places import place_from_json, place_in_words, place_to_json
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.book import Draft, MemoryBook
-from zorkgpt.memory.storage.document import Document, document_of, render
+from zorkgpt.memory.storage.document import Document, render
 from zorkgpt.memory.storage.earlier import EarlierStore
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.history import differences
+from zorkgpt.memory.storage.history import differences, with_history_of
 from zorkgpt.memory.storage.lasting import EVERY, by_place, episodes_of, heading_of, is_empty
 from zorkgpt.memory.storage.markdown import read_document
 from zorkgpt.memory.storage.protocol import Store
@@ -237,30 +237,26 @@ def convert(source: Store | EarlierStore, target: Store) -> int:
     with target.transaction() as draft:
         if not is_empty(draft.lasting):
             raise MemoryStoreError(f"{target.name} is not empty. Name a file that does not exist yet.")
-        if target.has_file:
-            draft.rewrite(document)
-        else:
-            # First, because records of earlier versions get whole ids.
-            target.journal.copy(source.journal)
-            draft.rewrite(_dated(document, target.journal))
-    if target.has_file:
+        # First, because records of earlier versions get whole ids.
         target.journal.copy(source.journal)
+        draft.rewrite(_dated(document, target.journal))
     target.trials.append(source.trials.trials())
     return len(document.find(EVERY))
 
 
 def _dated(document: Document, journal: Journal) -> Document:
-    """Return the memories of a document with their times and sources, without the text between them."""
-    origins = journal.origins((place, memory_id(place, memory)) for place, memory in document.find(EVERY))
-
-    def dated(place: SubjectKey, memory: Memory) -> Memory:
-        origin = origins.get((place, memory_id(place, memory)))
-        return memory if origin is None else replace(memory, **asdict(origin))
-
-    headings = document.headings(document.section_indexes)
-    return document_of(
-        (place, heading, [dated(place, memory) for memory in document.memories(place)])
-        for place, heading in headings.items()
+    """Return a document whose memories have their times and sources, and whether a person edited them."""
+    known = {
+        (place, memory_id(place, memory)): memory
+        for place, memories in journal.lasting().items()
+        for memory in memories
+    }
+    return document.with_memories(
+        {
+            id(memory): with_history_of(memory, other)
+            for place, memory in document.find(EVERY)
+            if (other := known.get((place, memory_id(place, memory)))) is not None
+        }
     )
 
 
