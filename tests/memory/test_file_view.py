@@ -258,3 +258,30 @@ def test_entry_that_is_deleted_and_brought_back_stays_protected(tmp_path):
         [first] = [each.memory for each in manager.all_memories() if each.memory.title == "First"]
         assert first.edited_by_person
         assert not manager.invalidate_memory(5, "First", "It is not so.")
+
+
+def test_ephemeral_memory_is_kept_while_an_edit_waits_to_be_recorded(tmp_path):
+    path = tmp_path / "Memories.md"
+    add(path, "First")
+    with SimpleMemoryManager.open(path) as reader, SimpleMemoryManager.open(path) as writer:
+        with writer.store.file.locked():
+            path.write_text(path.read_text().replace("The text of First.", "By hand."))
+            assert reader.get_location_memory(5) == "[NOTE] First: By hand."
+            assert reader.add_memory(5, "Hall", memory("Passing", "ephemeral"))
+        assert [each.memory.text for each in writer.all_memories()] == ["By hand."]
+    assert ("added", "agent", "Passing") in changes(path)
+
+
+def test_entries_of_a_file_without_a_record_are_no_edits(tmp_path):
+    path = tmp_path / "Memories.md"
+    path.write_text("# Location Memories\n\n## Location 5: Hall\n\n**[NOTE] By hand**\nA text.\n")
+    with SimpleMemoryManager.open(path) as manager:
+        assert manager.add_memory(5, "Hall", memory("Passing", "ephemeral"))
+        assert manager.add_memory(5, "Hall", memory("Second"))
+        assert manager.invalidate_memory(5, "By hand", "It is not so.")
+    assert [change[:2] for change in changes(path)] == [
+        ("added", "agent"),
+        ("added", "baseline"),
+        ("added", "agent"),
+        ("invalidated", "agent"),
+    ]

@@ -215,12 +215,12 @@ class MarkdownStore(SqliteFileStore):
                     return
                 except MemoryStoreError:
                     self._seen = None
-            self.database.work_on_copy()
-            if self.file.stamp() == stamp:
-                break
-            # The copy may be of a later record than this file.
-        self._merge(data)
-        self._seen = stamp, self.database.version()
+            with self.database.copied():
+                # Otherwise, the copy may be of a later record than this file.
+                if self.file.stamp() == stamp:
+                    self._merge(data)
+                    self._seen = stamp, self.database.version()
+                    return
 
     def _catch_up(self) -> None:
         """Record the edits of the file, and write it if it doesn't show the record. The file must be locked."""
@@ -357,11 +357,9 @@ class MarkdownStore(SqliteFileStore):
         return records
 
     def _of_earlier_version(self) -> Memories | None:
-        """Return the memories of the journal, if an earlier version wrote it, which had no rows. None if not."""
-        if not self.journal.size():
-            return None
+        """Return the memories of the journal, if an earlier version wrote them, which had no rows. None if not."""
         self.journal.complete_ids()
-        return self.journal.lasting()
+        return self.journal.lasting() or None
 
     def _edits(self, document: Document, digest: str, last: _Shown, at: str) -> list[HistoryRecord] | None:
         """Record what a person or another program did with the file. None if it was only not written yet."""

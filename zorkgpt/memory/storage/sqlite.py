@@ -83,7 +83,9 @@ class SqliteDatabase:
         self._private = False
         """Whether the connection is to a database in this process, which is empty unless it is a copy."""
         self._is_copy = False
-        """Whether the connection is to a copy of the file. See `work_on_copy`."""
+        """Whether the connection is to a copy of the file. See `copied`."""
+        self._is_filling = False
+        """Whether changes are made in the copy."""
         self._connections = 0
         """Number of connections made so far. SQLite's data versions are only comparable within one connection."""
         self._is_changing = False
@@ -94,7 +96,7 @@ class SqliteDatabase:
 
     @property
     def is_copy(self) -> bool:
-        """Whether a copy is read and written. See `work_on_copy`."""
+        """Whether a copy is read. See `copied`."""
         return self._is_copy
 
     def exists(self) -> bool:
@@ -155,6 +157,8 @@ class SqliteDatabase:
             if self._is_changing and self._connection is not None:
                 yield self._connection
                 return
+            if not self._is_filling:
+                self.leave_copy()
             try:
                 connection = self._writing()
             except (Error, OSError) as error:
@@ -194,8 +198,11 @@ class SqliteDatabase:
         # The copy doesn't show the changes of the file.
         return self._connections, data_version, *_stamp(self.path), *_stamp(f"{self.path}-wal")
 
-    def work_on_copy(self) -> None:
-        """Read and write a copy of the file in this process until `leave_copy` or a fork. The file stays as it is.
+    @contextmanager
+    def copied(self) -> Iterator[None]:
+        """Copy the file into this process. Changes in the block change only the copy.
+
+        The copy is read until a later change, `leave_copy` or a fork.
 
         Raises:
             MemoryStoreError: If the file can't be read.
@@ -214,7 +221,11 @@ class SqliteDatabase:
                     self._connections += 1
             except Error as error:
                 raise self._failure("read", error) from error
-            self._private = self._is_copy = True
+            self._private = self._is_copy = self._is_filling = True
+            try:
+                yield
+            finally:
+                self._is_filling = False
 
     def leave_copy(self) -> None:
         """Read and write the file again."""
