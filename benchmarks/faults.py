@@ -314,7 +314,7 @@ def played(
 def resumable(folder: Path) -> int | None:
     """Return the episode to resume. None if there is none."""
     try:
-        return find_resumable(folder, LOG).checkpoint.episode
+        return find_resumable(folder, LOG).episode
     except CheckpointError as error:
         said = str(error)
         if any(reason in said for reason in ("it is over", "limit", "before it began", "no episode was played")):

@@ -14,7 +14,7 @@ from zorkgpt.delegating_players import FOLLOWED
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.explore.best_line import LineAhead, improved_line, load_line, save_line
 from zorkgpt.explore.line_following import FollowedPart, LineFollower
-from zorkgpt.explore.trail_file import TrailReader
+from zorkgpt.explore.trails import Trails
 from zorkgpt.run_folder import BEST_LINE_FILE
 from zorkgpt.world.graph import MapGraph
 
@@ -36,7 +36,7 @@ class BestLineManager(BaseManager):
         game_state: GameState,
         *,
         game: Game,
-        trails: TrailReader,
+        trails: Trails,
         seed: int,
         graph: MapGraph,
     ) -> None:

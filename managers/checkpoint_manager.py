@@ -1,4 +1,4 @@
-"""Keep the running episode resumable, with a journal of decisions and a checkpoint every few turns."""
+"""Keep the running episode resumable: record its decisions, its turns, and a checkpoint every few turns."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,14 +7,15 @@ from typing import Any
 from game_interface.game import Game
 from managers.background import BackgroundQuestions
 from managers.base import BaseManager
-from session.checkpoint import Run, Snapshot
+from session.checkpoint import Opening, Run, Snapshot, TurnDecision
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.journal import Opening, TurnDecision
-from session.resume_files import ResumeFiles
+from session.history import TurnRecord
 from zorkgpt.log import get_logger
+from zorkgpt.record.events import EventKind, Events
 from zorkgpt.restore_point import Restorer
 from zorkgpt.run_folder import run_directory
+from zorkgpt.runlog.episode_record import EpisodeRecord
 from zorkgpt.runlog.saved_episodes import SavedEpisode, lock_for_playing, read_saved
 
 
@@ -25,6 +26,7 @@ class CheckpointManager(BaseManager):
     back, and the turns since the checkpoint are played again with the same decisions.
 
     Args:
+        events: The record of the story folder.
         run: The story, the player and the options of the episode.
         interval_turns: The turns between two checkpoints.
         snapshots: The other parts of a checkpoint, by name.
@@ -38,6 +40,7 @@ class CheckpointManager(BaseManager):
         config: GameConfiguration,
         game_state: GameState,
         *,
+        events: Events,
         run: Run,
         interval_turns: int,
         game: Game,
@@ -46,46 +49,50 @@ class CheckpointManager(BaseManager):
         background: BackgroundQuestions,
     ) -> None:
         super().__init__(get_logger(__name__), config, game_state)
+        self._events = events
         self._run = run
         self._game = game
         self._snapshots = snapshots
         self._restorers = restorers
         self._background = background
         self._interval = interval_turns
-        self._claimed: ResumeFiles | None = None
-        """The files of the last started episode."""
+        self._claimed: EpisodeRecord | None = None
+        """The record of the last started episode."""
 
     @property
-    def _files(self) -> ResumeFiles:
-        """The files of the running episode."""
+    def _record(self) -> EpisodeRecord:
+        """The record of the running episode."""
         assert self._claimed is not None, "no episode was started"
         return self._claimed
 
     def begin(self, opening: Opening) -> None:
-        """Write the opening to the journal, and the first checkpoint.
+        """Record the opening and the first checkpoint.
 
         Call it after the log was begun, because a checkpoint contains the log's length.
         """
-        self._files.open_journal()
-        self._files.append(opening)
+        self._record.begin(opening)
         self.save()
 
     def decide(self, decision: TurnDecision) -> None:
-        """Write a decision to the journal, before it is played."""
-        self._files.append(decision)
+        """Record a decision before it is played."""
+        self._record.decide(decision)
+
+    def add_turn(self, turn: TurnRecord) -> None:
+        """Record a turn that was played."""
+        self._record.add_turn(turn)
 
     def end(self, *, is_final: bool) -> None:
         """End the episode's part of the shared files, and let other processes play it.
 
         Args:
-            is_final: Whether it can't be resumed. Its files for resuming are then deleted.
+            is_final: Whether it can't be resumed. What was recorded for this is then deleted.
         """
-        self._files.end(remove=is_final)
+        self._record.end(is_final=is_final)
         self.release()
 
     def complete(self) -> None:
         """Complete the checkpoint of the last turn if an interrupt came while it was written."""
-        self._files.complete_checkpoint(self.game_state.turn_count)
+        self._record.complete_checkpoint(self.game_state.turn_count)
 
     def reset(self) -> None:
         """Claim a new episode for this process.
@@ -99,15 +106,15 @@ class CheckpointManager(BaseManager):
         """Do nothing, because `load` has already claimed the episode."""
 
     def process_periodic_update(self) -> None:
-        """Write a checkpoint if one is due."""
+        """Record a checkpoint if one is due."""
         turn = self.game_state.turn_count
-        if turn - turn % self._interval > self._files.last_turn:
+        if turn - turn % self._interval > self._record.last_turn:
             self.save()
 
     def save(self) -> None:
-        """Write a checkpoint if the journal is complete and no background work is half done."""
-        if self._files.is_open and not self._background.open.is_midway:
-            self._files.write_checkpoint(
+        """Record a checkpoint, unless background work is half done."""
+        if not self._background.open.is_midway:
+            self._record.save(
                 self.game_state.turn_count,
                 run=self._run,
                 game=self._game.save_state(),
@@ -121,7 +128,7 @@ class CheckpointManager(BaseManager):
             CheckpointError: If it can't be continued, or another process plays it. Nothing is changed.
         """
         self._claim(episode)
-        saved = read_saved(self._files.directory, self.config.episode_log_file)
+        saved = read_saved(self._events, episode)
         saved.check(self._run)
         return saved
 
@@ -131,7 +138,7 @@ class CheckpointManager(BaseManager):
         return any(part is manager for name, part in self._snapshots.items() if name in saved_parts)
 
     def restore(self, saved: SavedEpisode) -> None:
-        """Restore everything that the checkpoint contains, the files last, and reopen the journal.
+        """Restore everything that the checkpoint contains, the files last.
 
         Raises:
             KeyError, TypeError, ValueError, AttributeError, CheckpointError: If a snapshot can't be restored.
@@ -140,11 +147,12 @@ class CheckpointManager(BaseManager):
         for name, part in self._snapshots.items():
             if (state := snapshots.get(name)) is not None:
                 part.restore(state)
-        self._files.roll_back(snapshots, self.game_state.turn_count)
-        self._files.open_journal()
+        self._record.roll_back(snapshots, self.game_state.turn_count)
+        # The episode is running again.
+        self._events.remove(saved.episode, EventKind.TRAIL)
 
     def release(self) -> None:
-        """Close the files and let other processes play the episode."""
+        """Let other processes play the episode."""
         if self._claimed:
             self._claimed.close()
 
@@ -156,4 +164,4 @@ class CheckpointManager(BaseManager):
         self.release()
         directory = run_directory(Path(self.config.zork_game_workdir), episode)
         lock = lock_for_playing(directory)
-        self._claimed = ResumeFiles(directory, self.config.episode_log_file, self._restorers, lock)
+        self._claimed = EpisodeRecord(self._events, directory, self.config.episode_log_file, self._restorers, lock)

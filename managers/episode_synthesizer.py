@@ -14,6 +14,7 @@ from session.history import TurnRecord
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Persistence
 from zorkgpt.memory.storage.versions import is_current
+from zorkgpt.record.events import Events
 from zorkgpt.record.experience import Experience
 from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episode_log import EpisodeLog, LastAnswers
@@ -34,16 +35,19 @@ class EpisodeSynthesizer(BaseManager):
         managers: Iterable[BaseManager],
         episode_log: EpisodeLog,
         memory: SimpleMemoryManager | None,
+        events: Events,
         earlier: Callable[[int], Experience],
     ) -> None:
         """
         Args:
+            events: The record of the working directory.
             earlier: Returns the experience of the episodes before one.
         """
         super().__init__(logger, config, game_state)
         self._managers = tuple(managers)
         self._episode_log = episode_log
         self._memory = memory
+        self._events = events
         self._earlier = earlier
         self._workdir = Path(config.zork_game_workdir)
 
@@ -55,7 +59,7 @@ class EpisodeSynthesizer(BaseManager):
         """
         episode = self._claim()
         self.game_state.reset_episode(episode, self._earlier(episode))
-        pack_old_episodes(self._workdir, self.config.keep_episodes, self.config.episode_log_file)
+        pack_old_episodes(self._workdir, self._events, self.config.keep_episodes, self.config.episode_log_file)
         for manager in self._managers:
             manager.reset()
         if self._memory:

@@ -103,7 +103,7 @@ class RejectionManager(BaseManager):
     def restore(self, state: dict[str, Any]) -> None:
         """Restore the result of `snapshot`."""
         self._track_records = {judge: _TrackRecord(**counts) for judge, counts in state["trust"].items()}
-        self._counts |= state["counts"]
+        self._counts |= {name: int(count) for name, count in state["counts"].items()}
 
     def get_status(self) -> dict[str, Any]:
         """Return the numbers of rejected and overruled proposals, and the trust in each judge."""

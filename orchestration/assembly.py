@@ -72,6 +72,7 @@ def assemble(
         managers=managers.in_order,
         episode_log=services.episode_log,
         memory=services.memory,
+        events=services.events,
         earlier=services.earlier,
     )
     return ZorkOrchestratorV2(services, managers, episodes, player, _critic(services), watchers)
@@ -207,6 +208,7 @@ def _checkpoints(
     return CheckpointManager(
         services.config,
         services.state,
+        events=services.events,
         run=_run(services),
         # Model calls cost money, so resuming should not repeat any.
         interval_turns=services.config.checkpoint_interval_turns or (10 if services.llm is None else 1),

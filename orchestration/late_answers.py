@@ -1,4 +1,4 @@
-"""Open questions at the end of an episode: save them in its folder, and ask them before the next episode."""
+"""Open questions at the end of an episode: record them, and ask them before the next episode."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -7,19 +7,17 @@ from typing import Any
 
 from orchestration.learning import MEMORY
 from orchestration.services import Services
-from zorkgpt.bounded import saved_json
+from zorkgpt.bounded import SAVED_FILE, parse_json
 from zorkgpt.encoding import as_json
-from zorkgpt.errors import EpisodeInUse, FileError, WorkdirError
-from zorkgpt.files import write_file
+from zorkgpt.errors import EpisodeInUse, WorkdirError, ZorkGPTError
 from zorkgpt.llm.background_work import Work
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.run_folder import episodes_in, run_directory
+from zorkgpt.record.events import EventKind, EventRow
+from zorkgpt.run_folder import run_directory
 from zorkgpt.runlog.episode_log import LastAnswers
 from zorkgpt.runlog.saved_episodes import lock_for_playing
 
 log = logging.getLogger("zorkgpt.orchestrator")
-
-_FILE_NAME = "open_questions.json"
 
 
 class LateAnswers:
@@ -49,9 +47,10 @@ class LateAnswers:
             memory.flush()
             open_background = snapshot | {"open": saved_questions}
             saved = {"turn": state.turn_count, "memory": memory.snapshot(), "background": open_background}
+            event = EventRow(state.turn_count, EventKind.QUESTIONS, as_json(saved).decode())
             try:
-                write_file(self._path(state.episode_id), as_json(saved))
-            except (OSError, FileError) as error:
+                self._services.events.add(state.episode_id, event, replacing=[EventKind.QUESTIONS])
+            except ZorkGPTError as error:
                 log.warning("open questions could not be saved", extra={"reason": str(error)})
             else:
                 names = [question["name"] for question in saved_questions]
@@ -62,9 +61,9 @@ class LateAnswers:
         """Delete the saved questions of a resumed episode, because its checkpoint has them too.
 
         Raises:
-            WorkdirError: If the file can't be deleted.
+            MemoryStoreError: If they can't be deleted.
         """
-        _delete(self._path(episode))
+        self._services.events.remove(episode, EventKind.QUESTIONS)
 
     def ask(self) -> dict[str, tuple[str, ...]]:
         """Ask the questions of earlier episodes again, and wait for the answers.
@@ -73,26 +72,25 @@ class LateAnswers:
             The names of the questions whose answers were applied, by episode.
 
         Raises:
-            WorkdirError: If a file can't be deleted.
+            MemoryStoreError: If they can't be read or deleted.
         """
         memory, applied = self._services.memory, {}
         if memory is None or self._services.llm is None:
             return {}
-        for episode in episodes_in(self._workdir):
-            path = self._path(episode)
-            if not path.is_file():
-                continue
+        events = self._services.events
+        for episode in events.episodes(EventKind.QUESTIONS):
             try:
-                lock = lock_for_playing(path.parent)
+                lock = lock_for_playing(run_directory(self._workdir, episode))
             except (EpisodeInUse, WorkdirError):
                 continue
             try:
-                applied[str(episode)] = self._ask(episode, saved_json(path), memory)
-            except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+                if (event := events.last(episode, EventKind.QUESTIONS)) is not None:
+                    applied[str(episode)] = self._ask(episode, parse_json(event.content, SAVED_FILE), memory)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
                 log.warning("open questions could not be read and are dropped", extra={"error": repr(error)})
             finally:
                 lock.release()
-            _delete(path)
+            events.remove(episode, EventKind.QUESTIONS)
         return applied
 
     def _ask(self, episode: int, saved: dict[str, Any], memory: SimpleMemoryManager) -> tuple[str, ...]:
@@ -110,13 +108,3 @@ class LateAnswers:
             log.warning("questions of an earlier episode are dropped", extra={"episode": episode, "questions": names})
         memory.flush()
         return answers.names
-
-    def _path(self, episode: int) -> Path:
-        return run_directory(self._workdir, episode) / _FILE_NAME
-
-
-def _delete(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise WorkdirError(f"{path} can't be deleted: {error.strerror}. Try again, or delete it.") from None

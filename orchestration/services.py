@@ -20,7 +20,7 @@ from zorkgpt.agent import reader
 from zorkgpt.context.tools import AgentTools
 from zorkgpt.embeddings.provider import EmbeddingProvider
 from zorkgpt.errors import WorkdirError
-from zorkgpt.explore.trail_file import TrailReader
+from zorkgpt.explore.trails import Trails
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.llm.background_work import BackgroundLLM
 from zorkgpt.llm.client import OPENAI_URL
@@ -36,9 +36,12 @@ from zorkgpt.memory.model_synthesizer import ModelSynthesizer
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.parts import configured_embeddings
 from zorkgpt.memory.settings import settings_of
+from zorkgpt.memory.storage.markdown import MarkdownStore, sidecar
+from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.things import is_attempts_entry
 from zorkgpt.offline.memory_synthesizer import RuleSynthesizer
 from zorkgpt.player import Player
+from zorkgpt.record.events import Events
 from zorkgpt.record.experience import Experience
 from zorkgpt.run_folder import KNOWLEDGE_FILE
 from zorkgpt.runlog.episode_log import EpisodeLog
@@ -99,6 +102,8 @@ class Services:
     """The memory's model. None if rules replace it."""
     map: MapManager
     game: Game
+    record: SqliteDatabase
+    """The record of the working directory."""
     background: BackgroundQuestions
     tools: AgentTools | None = None
     """The tools of the model that plays. None without tools."""
@@ -116,9 +121,14 @@ class Services:
         return [memory for memory in memories if not is_attempts_entry(memory)]
 
     @cached_property
-    def trails(self) -> TrailReader:
+    def events(self) -> Events:
+        """The events of the episodes of the working directory."""
+        return Events(self.record)
+
+    @cached_property
+    def trails(self) -> Trails:
         """The trails of earlier episodes of this story."""
-        return TrailReader(Path(self.config.zork_game_workdir), self.config.episode_log_file, self.game.story.sha256)
+        return Trails(self.events, self.game.story.sha256)
 
     def earlier(self, episode: int) -> Experience:
         """Return what the actions before an episode led to. Nothing without memory."""
@@ -181,6 +191,7 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
         synthesizer=synthesizer,
         map=game_map,
         game=game,
+        record=_record(config, memory),
         tools=AgentTools(game_map.graph, memory) if has_tools else None,
         background=background,
     )
@@ -201,6 +212,17 @@ def _background(
         enabled=enabled or options.recorded_answers is not None,
         recorded=options.recorded_answers,
     )
+
+
+def _record(config: GameConfiguration, memory: SimpleMemoryManager | None) -> SqliteDatabase:
+    """Return the record of the working directory: that of the memory, if it is in a file there."""
+    store = None if memory is None else memory.store
+    return store.database if isinstance(store, MarkdownStore) else record_in(config)
+
+
+def record_in(config: GameConfiguration) -> SqliteDatabase:
+    """Return the record of a working directory."""
+    return sidecar(Path(config.zork_game_workdir) / config.simple_memory.memory_file)
 
 
 def claim_workdir(config: GameConfiguration, story: StoryIdentity) -> None:

@@ -17,8 +17,8 @@ from managers.state_manager import StateManager
 from orchestration.learning import TurnLearner
 from orchestration.services import Services
 from orchestration.undo import UndoHistory
+from session.checkpoint import Opening, TurnDecision
 from session.history import TurnRecord
-from session.journal import Opening, TurnDecision
 from session.stopwatch import Part, Stopwatch
 from zorkgpt.context.tools import ToolNotes
 from zorkgpt.critic import Critic
@@ -89,7 +89,7 @@ class TurnCycle:
         Args:
             learning: The managers that process the turns. The others are restored from the checkpoint.
         """
-        self._begin(saved.journal.opening)
+        self._begin(saved.opening)
         for record in saved.played:
             self._state.turn_count = record.turn
             self._process(record, learning)
@@ -101,11 +101,11 @@ class TurnCycle:
         self._state.latest = next(leading_here, self._state.latest)
         self._decided = saved.decided
         self._logged_answers = {turn: record.answers for turn, record in saved.turns.items()}
-        self._player.resume([decision.notes for _, decision in sorted(saved.journal.decided.items())])
+        self._player.resume([decision.notes for _, decision in sorted(saved.decisions.items())])
 
     def learn_map_again(self, saved: SavedEpisode) -> None:
         """Process those turns again that are missing in the map file, which was rolled back to the checkpoint."""
-        self._arrive(saved.journal.opening)
+        self._arrive(saved.opening)
         for record in saved.played:
             self._services.map.process_turn(record)
 
@@ -200,7 +200,7 @@ class TurnCycle:
         return self._memory.get_location_memory(now.location.num, unseen_only=True)
 
     def _decide(self, action: str | None, now: Observation, memories: str, notices: Sequence[str]) -> TurnDecision:
-        """Return the decision of this turn, after adding it to the journal.
+        """Return the decision of this turn, after recording it.
 
         A turn that is played again after an interruption has the same decision as before.
         """

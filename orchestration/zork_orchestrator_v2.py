@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from session.history import TurnRecord
 from session.stopwatch import Part, Stopwatch
 from zorkgpt.critic import Critic
 from zorkgpt.errors import BudgetExceeded, CheckpointError, StateError, ZorkGPTError
+from zorkgpt.explore.trail import Trail
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.player import Player, PlayerStopped
 from zorkgpt.runlog.episode_log import LastAnswers
@@ -128,7 +129,7 @@ class ZorkOrchestratorV2:
         self._watch.begin()
 
     def _restore(self, saved: SavedEpisode) -> None:
-        checkpoints, episode = self.managers.checkpoints, saved.checkpoint.episode
+        checkpoints, episode = self.managers.checkpoints, saved.episode
         try:
             self.services.game.restore_state(saved.checkpoint.game_state)
             self._episodes.resume_episode(episode)
@@ -149,6 +150,7 @@ class ZorkOrchestratorV2:
         if self.services.memory:
             self.services.memory.process_turn(record)
         self._episodes.process_turn(record)
+        self.managers.checkpoints.add_turn(record)
         self._watch.lap(Part.LOGGING)
         # Notify watchers before the checkpoint, because a turn after it is not played again on resuming.
         for watcher in self._watchers:
@@ -218,7 +220,9 @@ class ZorkOrchestratorV2:
     def _close(self, reason: EpisodeEnding, message: str = "") -> EpisodeEnded:
         self.managers.checkpoints.complete()
         self._late_answers.keep()
-        event = self._episodes.close(reason, message, self._cycle.left_to_try(), self._last_answers)
+        left = self._cycle.left_to_try()
+        event = self._episodes.close(reason, message, left, self._last_answers)
+        self._record_trail(left)
         self.managers.checkpoints.end(is_final=reason in FINAL_ENDINGS)
         # Set only now, so that an interrupted close is repeated.
         self._open = False
@@ -226,6 +230,17 @@ class ZorkOrchestratorV2:
         for watcher in self._watchers:
             watcher.episode_ended(event)
         return event
+
+    def _record_trail(self, left: Mapping[int, Sequence[str]]) -> None:
+        """Record what the actions of the episode led to, for later episodes."""
+        services, state = self.services, self.services.state
+        rows, places = tuple(state.experience.rows), {place: list(actions) for place, actions in left.items()}
+        kind, sha256 = services.options.choice.kind, services.game.story.sha256
+        trail = Trail(state.episode_id, services.options.seed, rows, kind, sha256, places)
+        try:
+            services.trails.add(trail, state.turn_count)
+        except ZorkGPTError as error:
+            log.warning("later episodes can't use this one", extra={"reason": str(error)})
 
     def close(self) -> None:
         """End the running episode, if there is one, and close the interpreter."""
@@ -238,6 +253,7 @@ class ZorkOrchestratorV2:
                 self.services.game.close()
             if self.services.memory:
                 self.services.memory.close()
+            self.services.record.close()
 
     def __enter__(self) -> "ZorkOrchestratorV2":
         return self

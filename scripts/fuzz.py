@@ -14,7 +14,6 @@ import signal
 import sys
 import tempfile
 import time
-import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -30,10 +29,9 @@ from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.sanitize import MAX_LENGTH, clean_command, clean_key
 from game_interface.models import Language, Scene
 from game_interface.story import INFRASTRUCTURE
-from session.checkpoint import read_checkpoint
-from session.journal import read_journal
 from tests.fixtures.memory import FORGERIES, in_one_line, memories, texts
 from tests.fixtures.runs import a_run
+from tests.fixtures.saved import saved_in, write_checkpoint
 from zorkgpt.action_check import check_action
 from zorkgpt.agent import AgentAnswer, parse_action
 from zorkgpt.bounded import ReadLimits, json_object, nests_deeply, parse_json, parse_json_at
@@ -47,12 +45,15 @@ from zorkgpt.llm.tools import Tool, Toolbox, written_calls
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.dedup.judge import Verdicts
+from zorkgpt.memory.settings import MEMORY_FILE
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.upkeep.classification import ClassificationAnswer
 from zorkgpt.objectives.finder import ObjectivesAnswer, RefinementAnswer
-from zorkgpt.runlog.saved_episodes import read_saved
+from zorkgpt.record.events import EventKind
+from zorkgpt.run_folder import EPISODE_LOG, run_directory
+from zorkgpt.runlog.saved_episodes import recorded_in
 
 ROUND = 100
 NEW_PLACE = 987_654
@@ -307,11 +308,17 @@ def commands(data):
 
 
 @cache
-def an_episode() -> dict[str, bytes]:
+def an_episode() -> tuple[bytes, dict[str, Any], bytes]:
+    """Return the record of an interrupted episode, its checkpoint and its log."""
     with tempfile.TemporaryDirectory() as folder:
-        with a_run(Path(folder), turns=3) as run:
+        workdir = Path(folder)
+        with a_run(workdir, turns=3) as run:
             run.play_episode()
-        return {path.name: path.read_bytes() for path in (Path(folder) / "runs" / "1").iterdir() if path.is_file()}
+        with recorded_in(workdir) as events:
+            last = events.last(1, EventKind.CHECKPOINT)
+        assert last is not None
+        log = run_directory(workdir, 1) / EPISODE_LOG
+        return Path(f"{workdir / MEMORY_FILE}.sqlite").read_bytes(), json.loads(last.content), log.read_bytes()
 
 
 def changed(value: Any, draw: Callable[..., Any]) -> Any:
@@ -335,8 +342,7 @@ def with_part(value: Any, path: list[str], draw: Callable[..., Any]) -> Any:
 @given(st.data())
 def checkpoint(data):
     """A checkpoint is read and its episode resumed, or CheckpointError is raised."""
-    files = an_episode()
-    body = json.loads(files["checkpoint.json"])["checkpoint"]
+    record, body, log = an_episode()
     if data.draw(st.booleans()):
         # Most of the fields are in the snapshots.
         part = data.draw(st.sampled_from(["", "run", *[f"snapshots.{name}" for name in sorted(body["snapshots"])]]))
@@ -344,21 +350,15 @@ def checkpoint(data):
     else:
         text = data.draw(damaged(st.just(json.dumps(body).encode()), json_bytes))
     with tempfile.TemporaryDirectory() as folder:
-        run = Path(folder) / "runs" / "1"
-        run.mkdir(parents=True)
-        for name, content in files.items():
-            (run / name).write_bytes(content)
-        path = run / "checkpoint.json"
-        path.write_bytes(b'{"crc32": "%08x", "checkpoint": %s}\n' % (zlib.crc32(text), text))
-        journal = data.draw(damaged(st.just(files["turns.journal"]), st.binary(max_size=8)))
-        (run / "turns.journal").write_bytes(journal)
+        workdir = Path(folder)
+        directory = run_directory(workdir, 1)
+        directory.mkdir(parents=True)
+        (directory / EPISODE_LOG).write_bytes(log)
+        Path(f"{workdir / MEMORY_FILE}.sqlite").write_bytes(record)
+        write_checkpoint(workdir, text.decode("utf-8", "replace"))
         with suppress(CheckpointError):
-            read_journal(run / "turns.journal")
-        (run / "turns.journal").write_bytes(files["turns.journal"])
-        with suppress(CheckpointError):
-            read_checkpoint(path)
-            read_saved(run, "episode_log.jsonl")
-            with a_run(Path(folder), turns=4) as resumed:
+            saved_in(workdir)
+            with a_run(workdir, turns=4) as resumed:
                 resumed.play_episode(resume=1)
 
 

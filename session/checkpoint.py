@@ -1,20 +1,13 @@
-"""The checkpoint of an episode: a file with a checksum, which is always replaced atomically."""
+"""What is recorded of an episode so that it can be resumed."""
 
 import base64
-import zlib
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from zorkgpt.bounded import SAVED_FILE, parse_json, read_file
-from zorkgpt.encoding import as_json
-from zorkgpt.errors import CheckpointError, reason_of
-from zorkgpt.files import write_file
-
-VERSION = 2
-_HEAD = b'{"crc32": "%08x", "checkpoint": '
-_HEAD_LENGTH = len(_HEAD % 0)
+from game_interface.models import Observation
+from session.history import Extraction, Rejection
 
 
 class Snapshot(Protocol):
@@ -34,6 +27,33 @@ class Snapshot(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The start of the game."""
+
+    text: str
+    observation: Observation
+    extraction: Extraction
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDecision:
+    """The action of a turn and how it was chosen, recorded before it is played."""
+
+    turn: int
+    action: str
+    reasoning: str
+    player: str
+    """Who chose the action, as in `TurnRecord`."""
+    rejections: tuple[Rejection, ...] = ()
+    score: float | None = None
+    """The critic's score of the action."""
+    notes: dict[str, Any] = field(default_factory=dict)
+    """The changes of the player's notes since the last turn. See `zorkgpt.player.Player.changed_notes`."""
+    noted: tuple[dict[str, str], ...] = ()
+    """The facts that the player noted with a tool. See `zorkgpt.context.tools.ToolNotes`."""
+
+
 class Run(BaseModel):
     """The story, player and options of an episode, which must be the same when it is resumed."""
 
@@ -51,12 +71,10 @@ class Run(BaseModel):
 
 
 class Checkpoint(BaseModel):
-    """The state at the end of a turn, as far as it can't be rebuilt from the journal."""
+    """The state at the end of a turn, as far as it can't be rebuilt from the turns."""
 
     model_config = ConfigDict(frozen=True)
 
-    version: int
-    episode: int = Field(ge=1)
     turn: int = Field(ge=0)
     """The last turn before it."""
     run: Run
@@ -71,52 +89,6 @@ class Checkpoint(BaseModel):
     def game_state(self) -> bytes:
         """The interpreter's saved state."""
         return base64.b64decode(self.game)
-
-
-def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
-    """Replace the checkpoint atomically, without flushing it to disk.
-
-    Raises:
-        FileError: If it can't be written. The previous one is unchanged.
-    """
-    body = as_json({"version": VERSION} | content)
-    data = b"%s%s}\n" % (_HEAD % zlib.crc32(body), body)
-    write_file(path, data, durable=False)
-
-
-def remove_checkpoint(path: Path) -> None:
-    """Delete the checkpoint, and temporary files of a killed process."""
-    for name in (path, *path.parent.glob(f"{path.name}.*")):
-        name.unlink(missing_ok=True)
-
-
-def read_checkpoint(path: Path) -> Checkpoint:
-    """Return the checkpoint. The file is never changed.
-
-    Raises:
-        CheckpointError: If it is missing, damaged or of a later version.
-    """
-    try:
-        data = read_file(path, SAVED_FILE)
-    except OSError as error:
-        raise CheckpointError(f"The checkpoint {path} can't be read: {error.strerror}.") from None
-    body = data[_HEAD_LENGTH:-2]
-    if data != b"%s%s}\n" % (_HEAD % zlib.crc32(body), body):
-        raise CheckpointError(f"The checkpoint {path} is damaged or incomplete. Start a new episode.")
-    try:
-        content = parse_json(body, SAVED_FILE, finite=True)
-        if content["version"] > VERSION:
-            raise CheckpointError(
-                f"The checkpoint {path} was written by a later version of this program. Its format is "
-                f"{content['version']}, but this version only reads formats up to {VERSION}. Use the later version."
-            )
-        return Checkpoint.model_validate(content)
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in problem["loc"])
-        raise CheckpointError(f"The checkpoint {path} lacks a part: {where}: {problem['msg']}.") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CheckpointError(f"The checkpoint {path} is malformed: {reason_of(error)}.") from None
 
 
 def as_text(state: bytes) -> str:

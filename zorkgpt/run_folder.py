@@ -7,13 +7,9 @@ EPISODE_LOG = "episode_log.jsonl"
 """The default name of an episode's log."""
 MODEL_CALLS = "model_calls.jsonl"
 """The log of all model calls of an episode."""
-CHECKPOINT = "checkpoint.json"
-TURN_JOURNAL = "turns.journal"
 UNDO = "undo"
-"""The files for resuming an episode: its last checkpoint, its decisions since then, and files to roll back."""
+"""The folder of files to roll back when an episode is resumed."""
 MARKER = "story.json"
-TRAIL_FILE = "trail.json"
-"""A summary of the log for later episodes."""
 MAP_FILE = "map_state.json"
 KNOWLEDGE_FILE = "knowledgebase.md"
 OBJECTIVES_FILE = "objectives.json"
@@ -24,11 +20,8 @@ STATE_FILE = "current_state.json"
 FIXED_NAMES = (
     RUNS,
     MODEL_CALLS,
-    CHECKPOINT,
-    TURN_JOURNAL,
     UNDO,
     MARKER,
-    TRAIL_FILE,
     BEST_LINE_FILE,
     KNOWLEDGE_FILE,
     OBJECTIVES_FILE,

@@ -7,6 +7,7 @@ import pytest
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from tests.fixtures.evaluations import TO_THE_ORCHARD, a_run
+from tests.fixtures.saved import write_checkpoint
 from zorkgpt.errors import ConfigurationError, EvaluationFailed
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.metrics import figures_of
@@ -105,7 +106,7 @@ def test_damaged_checkpoint_is_an_error_with_advice(tmp_path):
     run = a_run(tmp_path, "learning-1x20")
     with pytest.raises(KeyboardInterrupt):
         run.play(StopAt(15))
-    (run.workdir(1) / "runs" / "1" / "checkpoint.json").write_text("{")
+    write_checkpoint(run.workdir(1), "{")
     with pytest.raises(
         EvaluationFailed, match=f"Episode 1 was interrupted and can't be resumed: .* delete {run.folder}\\."
     ):

@@ -18,9 +18,8 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
 from tests.fixtures.runs import a_run, a_walkthrough
+from tests.fixtures.saved import saved_in
 from tests.fixtures.walkthrough import get_bundled_walkthrough
-from zorkgpt.run_folder import EPISODE_LOG
-from zorkgpt.runlog.saved_episodes import read_saved
 
 pytestmark = pytest.mark.slow
 
@@ -81,7 +80,7 @@ def test_every_snapshot_is_in_the_checkpoint(tmp_path):
     with a_run(tmp_path) as run:
         run.process_turn()
         run.managers.checkpoints.save()
-        saved = read_saved(tmp_path / "runs" / "1", EPISODE_LOG)
+        saved = saved_in(tmp_path)
         with_snapshot = [manager for manager in run.managers.in_order if hasattr(manager, "snapshot")]
         assert len(with_snapshot) == 4
         assert all(run.managers.checkpoints.is_restored(manager, saved) for manager in with_snapshot)

@@ -9,11 +9,11 @@ from threading import Event
 
 import pytest
 
-from session.checkpoint import read_checkpoint
 from session.history import TurnRecord
 from tests.fixtures.chat_server import Answer, ChatServer
 from tests.fixtures.kills import kill, killed, left_behind
 from tests.fixtures.runs import MODEL, AfterTurn, CtrlC, a_run, a_walkthrough, turns_of
+from tests.fixtures.saved import kinds_in, saved_in
 from tests.golden.roles import fenced, remembered
 from zorkgpt.cli.app import run as run_command
 from zorkgpt.cli.process import ExitCode
@@ -23,7 +23,6 @@ from zorkgpt.run_folder import MODEL_CALLS
 from zorkgpt.runlog.episodes import read_episode, read_events
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, ModelCalled
 from zorkgpt.runlog.recording import recording_in
-from zorkgpt.runlog.saved_episodes import read_saved
 
 pytestmark = pytest.mark.slow
 
@@ -206,7 +205,7 @@ def test_run_killed_with_open_questions_resumes(server, gate, tmp_path):
     gate.open.clear()
     server.requests.clear()
     killed(play_and_die, tmp_path / "killed", server.url, 6)
-    saved = read_saved(tmp_path / "killed" / "runs" / "1", LOG)
+    saved = saved_in(tmp_path / "killed")
     assert saved.checkpoint.turn == 5
     assert len(saved.checkpoint.snapshots["background"]["open"]) > 4
     server.requests.clear()
@@ -231,9 +230,8 @@ def test_repeated_turn_waits_for_its_logged_answers(server, gate, tmp_path):
 
     with ChatServer(slowly) as slow:
         killed(play_and_die, tmp_path, slow.url, 7)
-    folder = tmp_path / "runs" / "1"
     (logged,) = (record for record in turns_of(tmp_path) if record.turn == 7)
-    assert read_checkpoint(folder / "checkpoint.json").turn < 7
+    assert saved_in(tmp_path).checkpoint.turn < 7
     with walkthrough_with_model(tmp_path, server.url) as run:
         run.play_episode(resume=1)
     again = turns_of(tmp_path)[6]
@@ -245,9 +243,8 @@ def test_open_questions_are_asked_before_the_next_episode(server, gate, tmp_path
     with walkthrough_with_model(tmp_path, server.url, settings={"background_wait_seconds": 0}) as run:
         end = run.play_episode()
         assert not any(title.startswith("What is at") for title in titles(run))
-    kept = tmp_path / "runs" / "1" / "open_questions.json"
     assert not any(name.startswith("memory") for name in end.answers)
-    assert kept.is_file()
+    assert "questions" in kinds_in(tmp_path)
     dropped = [record.questions for record in caplog.records if record.msg.startswith("open questions are dropped")]
     assert list(dropped[0]) == ["objectives 0"]
     prompts = set(memory_prompts(server))
@@ -261,7 +258,7 @@ def test_open_questions_are_asked_before_the_next_episode(server, gate, tmp_path
         assert len(found) > 1
         assert 1 in {memory.episode for memory in found}
         assert run.game_state.episode_id == 2
-    assert not kept.exists()
+    assert "questions" not in kinds_in(tmp_path)
     (started,) = (event for event in read_episode(tmp_path, 2) if isinstance(event, EpisodeStarted))
     assert set(started.late_answers["1"]) >= {"memory 0", "memory 1"}
     late = [event for event in read_events(tmp_path / "runs" / "1" / MODEL_CALLS) if isinstance(event, ModelCalled)]
@@ -271,12 +268,12 @@ def test_open_questions_are_asked_before_the_next_episode(server, gate, tmp_path
 def test_interrupted_episode_asks_open_questions_when_resumed(server, gate, tmp_path):
     with walkthrough_with_model(tmp_path, server.url, CtrlC(5)) as run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
-    assert (tmp_path / "runs" / "1" / "open_questions.json").is_file()
+    assert "questions" in kinds_in(tmp_path)
     gate.open.set()
     with walkthrough_with_model(tmp_path, server.url) as run:
         run.play_episode(resume=1)
         assert any(title.startswith("What is at") for title in titles(run))
-    assert not (tmp_path / "runs" / "1" / "open_questions.json").exists()
+    assert "questions" not in kinds_in(tmp_path)
 
 
 def test_open_follow_up_question_delays_the_checkpoint(tmp_path):
@@ -291,7 +288,7 @@ def test_open_follow_up_question_delays_the_checkpoint(tmp_path):
         return answer_to(request)
 
     def look() -> None:
-        checkpoints.append(read_checkpoint(tmp_path / "runs" / "1" / "checkpoint.json").turn)
+        checkpoints.append(saved_in(tmp_path).checkpoint.turn)
         held.set()
 
     with (
@@ -301,7 +298,7 @@ def test_open_follow_up_question_delays_the_checkpoint(tmp_path):
         run.play_episode()
     (before,) = checkpoints
     assert 1 <= before < 19
-    assert read_checkpoint(tmp_path / "runs" / "1" / "checkpoint.json").turn == 20
+    assert saved_in(tmp_path).checkpoint.turn == 20
 
 
 def test_recorded_run_replays_background_answers(tmp_path):

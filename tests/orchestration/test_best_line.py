@@ -11,11 +11,11 @@ from game_interface.story import find_story
 from managers.best_line_manager import BestLineManager
 from session.experience import ActionResult
 from tests.fixtures.runs import MODEL, a_run, turns_of
+from tests.fixtures.saved import trails_in
 from zorkgpt.directions import exit_name
 from zorkgpt.explore.best_line import BestLine, improved_line, load_line, save_line
-from zorkgpt.explore.trail_file import kept_trail
 from zorkgpt.llm.scripted import ScriptedLLM
-from zorkgpt.run_folder import BEST_LINE_FILE, EPISODE_LOG, MAP_FILE, run_directory
+from zorkgpt.run_folder import BEST_LINE_FILE, MAP_FILE
 
 pytestmark = pytest.mark.slow
 
@@ -84,7 +84,7 @@ def test_line_reaches_the_best_score_without_detours(played):
 
 def test_line_does_not_end_shortly_before_a_death(played):
     folder, line = played
-    trail = kept_trail(run_directory(folder, 1), EPISODE_LOG)
+    [trail, *_] = trails_in(folder)
     *lived, last = trail.steps[: line.turn + 1]
     dying = replace(trail, rows=(*lived, replace(last, outcome=ActionResult.LOST)))
     with JerichoInterface(find_story(None).path, seed=SEED) as game:
@@ -95,7 +95,7 @@ def test_line_does_not_end_shortly_before_a_death(played):
 
 def test_commands_with_another_result_are_no_line(played, caplog):
     folder, line = played
-    trail = kept_trail(run_directory(folder, 1), EPISODE_LOG)
+    [trail, *_] = trails_in(folder)
     changed = replace(trail, rows=tuple(replace(row, command="wait") for row in trail.rows))
     with JerichoInterface(find_story(None).path, seed=SEED) as game:
         assert improved_line([changed], line, game, SEED) is line

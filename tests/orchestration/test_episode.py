@@ -103,11 +103,12 @@ def test_refused_command_takes_a_turn_and_teaches_nothing(tmp_path):
         assert record.memory_events == ()
 
 
-def test_run_without_memory_leaves_only_its_log(tmp_path):
+def test_run_without_memory_leaves_only_its_log_and_record(tmp_path):
     with a_run(tmp_path, turns=5, remember=False) as run:
         run.play_episode()
         assert run.simple_memory is None
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["current_state.json", "runs", "story.json"]
+    names = {entry.name for entry in tmp_path.iterdir()}
+    assert names == {"Memories.md.sqlite", "current_state.json", "runs", "story.json"}
 
 
 def test_ctrl_c_saves_log_state_and_map(tmp_path):

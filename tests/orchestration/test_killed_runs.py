@@ -21,6 +21,7 @@ from tests.fixtures.kills import (
 )
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.runlog.episodes import last_end, read_episode
+from zorkgpt.runlog.saved_episodes import can_be_resumed
 
 TURNS = 18
 KILLS = 8
@@ -53,14 +54,13 @@ def kill_at_access(whole: Uninterrupted, workdir: Path, kill_at: int) -> bool:
     """Kill the second episode at a file access. Return whether it had started and not ended."""
     shutil.copytree(whole.before, workdir)
     assert played(workdir, *PLAY, kill_at=kill_at).code == -signal.SIGKILL
-    started = (workdir / "runs" / "2" / "checkpoint.json").exists()
-    return started and last_end(read_episode(workdir, 2)) is None
+    return can_be_resumed(workdir, 2) and last_end(read_episode(workdir, 2)) is None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(KILLS))
 def test_run_killed_anywhere_resumes(whole, tmp_path, part):
-    started = next(at for at, touch in enumerate(whole.touched, 1) if touch.startswith("os.rename checkpoint.json."))
+    started = whole.touched.index("event checkpoint") + 2
     # One moment in each part of the episode.
     first, last = (started + 1 + (len(whole.touched) - started - 10) * each // KILLS for each in (part, part + 1))
     kill_at = random.Random(part).randrange(first, last)
@@ -116,9 +116,10 @@ def test_run_interrupted_anywhere_resumes(whole, tmp_path, how, times):
 
 @pytest.mark.slow
 def test_run_interrupted_during_a_checkpoint_resumes_from_it(whole, tmp_path):
-    renamed = "os.rename checkpoint.json."
-    [_, second, _] = (at for at, touch in enumerate(whole.touched, 1) if touch.startswith(renamed))
-    assert_resumes(whole, tmp_path / "work", second, interrupt_afterwards)
+    [_, second, _] = (at for at, touch in enumerate(whole.touched, 1) if touch == "event checkpoint")
+    committed = second + 1
+    assert whole.touched[committed - 1] == "commit"
+    assert_resumes(whole, tmp_path / "work", committed, interrupt_afterwards)
 
 
 def assert_resumes(whole: Uninterrupted, workdir: Path, moment: int, how: Callable[[], None]) -> None:

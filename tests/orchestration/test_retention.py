@@ -6,11 +6,11 @@ from dataclasses import asdict
 import pytest
 
 from tests.fixtures.runs import a_run
+from tests.fixtures.saved import trails_in
 from zorkgpt.errors import CheckpointError, FileError
-from zorkgpt.explore.trail_file import kept_trail
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.provenance import AsOf
-from zorkgpt.run_folder import EPISODE_LOG, TRAIL_FILE, run_directory
+from zorkgpt.run_folder import EPISODE_LOG, run_directory
 from zorkgpt.runlog.episodes import playing_lock, read_episode
 from zorkgpt.runlog.saved_episodes import find_resumable
 from zorkgpt.viewer.run_files import open_run
@@ -30,14 +30,13 @@ def play(workdir, episodes: int, keep: int):
 def read_everything(workdir):
     """Return the log of the first episode as each of its readers reads it."""
     shown = open_run(workdir).episodes[1]
-    (run_directory(workdir, 1) / TRAIL_FILE).unlink(missing_ok=True)
     with SimpleMemoryManager.open(workdir / "Memories.md") as memory:
         titles = {located.memory.title for located in memory.all_memories()}
         explanations = [story.to_dict() for title in sorted(titles) for story in memory.explain(title)]
         past = AsOf(memory.store.journal, workdir / "runs").all_memories(1, TURNS)
     return (
         read_episode(workdir, 1),
-        asdict(kept_trail(run_directory(workdir, 1), EPISODE_LOG)),
+        asdict(trails_in(workdir)[0]),
         (shown.ended, shown.columns, [shown.turn(number) for number in range(len(shown))]),
         past,
         explanations,
@@ -50,7 +49,7 @@ def test_compressed_episode_reads_the_same(tmp_path):
     before, size = read_everything(tmp_path), (first / EPISODE_LOG).stat().st_size
     viewed = open_run(tmp_path)
     play(tmp_path, 1, keep=1)
-    assert sorted(os.listdir(first)) == [PACKED, "playing.lock", TRAIL_FILE]
+    assert sorted(os.listdir(first)) == [PACKED, "playing.lock"]
     assert (first / PACKED).stat().st_size < size / 4
     after = read_everything(tmp_path)
     assert after[:4] == before[:4]

@@ -8,6 +8,7 @@ import pytest
 
 from game_interface.game import Game
 from tests.fixtures.runs import CtrlC, a_run, a_walkthrough, comparable_turns, turns_of
+from tests.fixtures.saved import saved_in
 from tests.fixtures.small_world import (
     CLIFF,
     COTTAGE,
@@ -22,8 +23,6 @@ from tests.fixtures.small_world import (
 )
 from tests.fixtures.walks import loaded
 from zorkgpt.errors import WorkdirError
-from zorkgpt.run_folder import EPISODE_LOG
-from zorkgpt.runlog.saved_episodes import read_saved
 
 pytestmark = pytest.mark.slow
 
@@ -123,7 +122,7 @@ def test_interrupted_episode_resumes(tmp_path, at):
         whole = run.play_episode()
     with walkthrough(tmp_path / "cut", watchers=(CtrlC(at),)) as run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
-    saved = read_saved(tmp_path / "cut" / "runs" / "1", EPISODE_LOG)
+    saved = saved_in(tmp_path / "cut")
     assert saved.checkpoint.run.title == "The Lighthouse"
     with walkthrough(tmp_path / "cut") as run:
         end = run.play_episode(resume=1)

@@ -114,7 +114,7 @@ def test_variables_of_other_programs_are_ignored():
     assert GameConfiguration.load(environment={"ZORKGPT_ZORK1": "zork1.z5"}) == GameConfiguration.load(environment={})
 
 
-@pytest.mark.parametrize("name", ["Memories.md", "memories.MD", "episode_log.jsonl", "Story.json", "checkpoint.json"])
+@pytest.mark.parametrize("name", ["Memories.md", "memories.MD", "episode_log.jsonl", "Story.json", "best_line.json"])
 def test_files_have_different_names(name):
     with pytest.raises(ConfigurationError, match="Two files of the working directory are named"):
         GameConfiguration(map_state_file=name)

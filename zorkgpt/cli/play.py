@@ -40,7 +40,7 @@ from zorkgpt.llm.recorded import RecordedLLM
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.log import get_logger, logging_to
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.run_folder import CHECKPOINT, RUNS, run_directory
+from zorkgpt.run_folder import RUNS
 from zorkgpt.runlog.events import (
     LAST_ENDINGS,
     EpisodeEnded,
@@ -51,7 +51,7 @@ from zorkgpt.runlog.events import (
     PlayerKind,
 )
 from zorkgpt.runlog.recording import Recording, recording_in
-from zorkgpt.runlog.saved_episodes import SavedEpisode, find_resumable
+from zorkgpt.runlog.saved_episodes import SavedEpisode, can_be_resumed, find_resumable
 from zorkgpt.runlog.story_folder import StoryMark
 from zorkgpt.text import printable
 
@@ -135,7 +135,7 @@ def _plan(options: PlayOptions, line: StatusLine) -> _Plan:
     if options.workdir is None:
         config = config.with_workdir(story_folder(config, StoryMark.of(story.summary())))
     _check_replay(options, config, story, recording)
-    return _Plan(options, config, story, choice, saved.checkpoint.episode if saved else None, recording)
+    return _Plan(options, config, story, choice, saved.episode if saved else None, recording)
 
 
 def _replayed(folder: Path, options: PlayOptions) -> tuple[Recording, PlayOptions]:
@@ -171,7 +171,7 @@ def _check_replay(options: PlayOptions, config: GameConfiguration, story: Story,
 def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher") -> int:
     plan = _plan(options, line)
     claim_workdir(plan.config, plan.story)
-    watcher.workdir = Path(plan.config.zork_game_workdir)
+    watcher.workdir, watcher.memory_file = Path(plan.config.zork_game_workdir), plan.config.memory_file
     line.status.begin("starting the game")
     person = HumanPlayer(line) if plan.choice.kind == PlayerKind.HUMAN else None
     run_options = RunOptions(
@@ -232,7 +232,7 @@ def _how_to_continue(options: PlayOptions, watcher: "_RunWatcher") -> str:
     saved = "What was learned" if ended is not None and ended.reason == EpisodeEnding.ERROR else "Everything"
     if options.replay is not None:
         return f"{saved} is saved. A replay can't be resumed. To restart it, name an empty folder with --workdir."
-    if not (run_directory(watcher.workdir, watcher.begun) / CHECKPOINT).is_file():
+    if not can_be_resumed(watcher.workdir, watcher.begun, watcher.memory_file):
         return f"{saved} is saved. This episode can't be resumed. The next run starts a new one."
     return f"{saved} is saved. To resume this episode: {COMMAND} --resume {watcher.begun}{more}"
 
@@ -246,7 +246,8 @@ def _resumed(options: PlayOptions) -> tuple[SavedEpisode | None, PlayOptions]:
     config = _configuration(options)
     episode = None if options.resume == "last" else int(options.resume)
     workdir = run_paths(options.workdir, options.game).workdir
-    saved = find_resumable(workdir, config.episode_log_file, episode=episode, max_turns=options.max_turns)
+    log_name, memory_file = config.episode_log_file, config.memory_file
+    saved = find_resumable(workdir, log_name, memory_file, episode=episode, max_turns=options.max_turns)
     return saved, replace(options, workdir=workdir)
 
 
@@ -311,6 +312,8 @@ class _RunWatcher:
         self.endings: list[EpisodeEnded] = []
         self.workdir = Path()
         """The folder of the story. Set once it is known."""
+        self.memory_file = ""
+        """The name of the memory file in it."""
         self.console: Console | None = None
         self._status = status
 

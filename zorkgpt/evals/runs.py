@@ -26,9 +26,10 @@ from zorkgpt.evals.truth import LocatedEphemeral, TruthRecorder, ephemeral_of
 from zorkgpt.files import write_file
 from zorkgpt.llm.roles import Role
 from zorkgpt.log import logging_to
-from zorkgpt.run_folder import CHECKPOINT, run_directory
+from zorkgpt.run_folder import run_directory
 from zorkgpt.runlog.episodes import last_end, read_episode
 from zorkgpt.runlog.events import FINAL_ENDINGS, EpisodeEnded, EpisodeEnding, EpisodeResumed, EpisodeStarted
+from zorkgpt.runlog.saved_episodes import can_be_resumed
 
 RUN_FILE = "run.json"
 _PREPARED = "prepared"
@@ -77,11 +78,6 @@ class EpisodeFiles:
     @property
     def directory(self) -> Path:
         return run_directory(self.workdir, self.number)
-
-    @property
-    def has_checkpoint(self) -> bool:
-        """Whether there is a checkpoint to resume from."""
-        return (self.directory / CHECKPOINT).is_file()
 
 
 @dataclass(frozen=True)
@@ -264,10 +260,13 @@ class EvaluationRun:
         self.folder.mkdir(parents=True, exist_ok=True)
         write_file(self.folder / RUN_FILE, as_json(self.described(), indented=True) + b"\n")
 
+    def _has_checkpoint(self, files: EpisodeFiles) -> bool:
+        return can_be_resumed(files.workdir, files.number, self.config.memory_file)
+
     def _play_next(self, played: list[EpisodeFiles], turns: int, count: TurnCounter) -> None:
         episode, files = len(played) + 1, self._files(len(played) + 1)
         before = self.protocol.turns - turns if self.protocol.restarts else len(played) * self.protocol.turns
-        if not files.has_checkpoint:
+        if not self._has_checkpoint(files):
             # An episode that was killed before its first checkpoint starts again.
             shutil.rmtree(files.directory, ignore_errors=True)
             self._prepare(played, files)
@@ -298,7 +297,7 @@ class EvaluationRun:
                 recorder = TruthRecorder(undone)
                 with assemble(config, options, (recorder, counting)) as orchestrator:
                     recorder.follow(orchestrator.services)
-                    end = orchestrator.play_episode(resume=files.number if files.has_checkpoint else None)
+                    end = orchestrator.play_episode(resume=files.number if self._has_checkpoint(files) else None)
         except EpisodeInUse as error:
             raise EvaluationFailed(f"{error} When it has ended, run the same command to continue.") from None
         except CheckpointError as error:

@@ -91,6 +91,7 @@ class EpisodeLog:
             episode=self._state.episode_id, time=_now(), turn=saved.checkpoint.turn, max_turns=self._max_turns
         )
         path, kept_bytes = self._directory / self._file_name, saved.checkpoint.log_bytes
+        path.touch()
         with self._raising_workdir_error():
             tail = [
                 each for each in read_events(path, after=kept_bytes) if isinstance(each, EpisodeResumed | EpisodeEnded)

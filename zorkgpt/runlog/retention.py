@@ -8,15 +8,16 @@ from pathlib import Path
 
 from filelock import Timeout
 
-from zorkgpt.errors import FileError
+from zorkgpt.errors import ZorkGPTError
 from zorkgpt.log_files import pack_log
-from zorkgpt.run_folder import CHECKPOINT, MODEL_CALLS, TURN_JOURNAL, UNDO, episodes_in, run_directory
+from zorkgpt.record.events import FOR_RESUMING, Events
+from zorkgpt.run_folder import MODEL_CALLS, UNDO, episodes_in, run_directory
 from zorkgpt.runlog.episodes import playing_lock
 
 log = logging.getLogger("zorkgpt.runlog")
 
 
-def pack_old_episodes(workdir: Path, keep: int, log_name: str) -> None:
+def pack_old_episodes(workdir: Path, events: Events, keep: int, log_name: str) -> None:
     """Compress all episodes except the newest and the running ones.
 
     They can still be viewed and evaluated, but not resumed. Errors are logged.
@@ -31,18 +32,17 @@ def pack_old_episodes(workdir: Path, keep: int, log_name: str) -> None:
             continue
         try:
             with playing_lock(directory).acquire(timeout=0):
+                # First, because it refers to positions in the log.
+                events.remove(number, *FOR_RESUMING)
                 _pack(directory, logs)
         except Timeout:
             # It is being played.
             continue
-        except (OSError, FileError) as error:
+        except (OSError, ZorkGPTError) as error:
             log.warning("an old episode was not compressed", extra={"path": str(directory), "reason": str(error)})
 
 
 def _pack(directory: Path, logs: Iterable[Path]) -> None:
-    # Delete the checkpoint first, because it refers to positions in the log.
-    for name in (CHECKPOINT, TURN_JOURNAL):
-        (directory / name).unlink(missing_ok=True)
     with suppress(FileNotFoundError):
         shutil.rmtree(directory / UNDO)
     for log_file in logs:

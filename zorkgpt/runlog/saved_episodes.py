@@ -1,33 +1,44 @@
-"""Interrupted episodes on disk: read the saved state of one, and find the one to resume."""
+"""Interrupted episodes: read the saved state of one, and find the one to resume."""
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import TypeVar
 
 from filelock import FileLock, Timeout
+from pydantic import TypeAdapter
 
-from session import checkpoint, journal
-from session.checkpoint import Checkpoint, Run
+from session.checkpoint import Checkpoint, Opening, Run, TurnDecision
 from session.history import TurnRecord
-from session.journal import JournalContent, TurnDecision
+from zorkgpt.bounded import RECORD, SAVED_FILE, parse_json
 from zorkgpt.errors import CheckpointError, EpisodeInUse, WorkdirError
 from zorkgpt.log_files import packed
-from zorkgpt.run_folder import CHECKPOINT, TURN_JOURNAL, episodes_in, run_directory
-from zorkgpt.runlog.episodes import PATIENCE_S, last_end, playing_lock, read_events, turns_in
-from zorkgpt.runlog.events import FINAL_ENDINGS, EpisodeEnded
+from zorkgpt.memory.settings import MEMORY_FILE
+from zorkgpt.memory.storage.markdown import sidecar
+from zorkgpt.record.events import EventKind, Events
+from zorkgpt.run_folder import episodes_in, run_directory
+from zorkgpt.runlog.episodes import PATIENCE_S, playing_lock
+from zorkgpt.runlog.events import from_record
 
-_TAIL_BYTES = 1 << 16
-"""The bytes at the end of a log that are read for its last line, which contains the ending."""
+_Value = TypeVar("_Value")
+
+EARLIER_CHECKPOINT = "checkpoint.json"
+"""The checkpoint of an earlier version, which this version can't resume."""
+_LIMITS = {EventKind.CHECKPOINT: SAVED_FILE}
 
 
 @dataclass(frozen=True, slots=True)
 class SavedEpisode:
     """An episode that can be resumed."""
 
+    episode: int
     checkpoint: Checkpoint
-    journal: JournalContent
+    opening: Opening
+    decisions: dict[int, TurnDecision]
+    """The last decision of each turn."""
     turns: dict[int, TurnRecord]
-    """The turns in the log, by number."""
+    """The played turns by number. Some may be later than the checkpoint."""
 
     def check(self, run: Run) -> None:
         """Check that the episode was started with the story and options of this run.
@@ -35,7 +46,7 @@ class SavedEpisode:
         Raises:
             CheckpointError: If it was not.
         """
-        theirs, episode = self.checkpoint.run, self.checkpoint.episode
+        theirs, episode = self.checkpoint.run, self.episode
         if theirs.story != run.story:
             raise CheckpointError(
                 f"Episode {episode} was played with another story: {theirs.title} "
@@ -56,44 +67,41 @@ class SavedEpisode:
     @property
     def decided(self) -> dict[int, TurnDecision]:
         """The decisions after the checkpoint, which are played again without asking the player."""
-        return {turn: each for turn, each in self.journal.decided.items() if turn > self.checkpoint.turn}
+        return {turn: each for turn, each in self.decisions.items() if turn > self.checkpoint.turn}
 
 
-def read_saved(directory: Path, log_name: str) -> SavedEpisode:
+def read_saved(events: Events, episode: int) -> SavedEpisode:
     """Read and validate the saved state of an episode.
 
     Raises:
-        CheckpointError: If it is missing, damaged or of a later version.
+        CheckpointError: If it is missing or malformed.
+        MemoryStoreError: If the record can't be read.
     """
-    path, log = directory / CHECKPOINT, directory / log_name
-    events = read_events(log) if log.is_file() else ()
-    saved = SavedEpisode(
-        checkpoint.read_checkpoint(path), journal.read_journal(directory / TURN_JOURNAL), turns_in(events)
-    )
-    if str(saved.checkpoint.episode) != directory.name:
-        raise CheckpointError(f"The checkpoint {path} is of episode {saved.checkpoint.episode}, not of this one.")
-    missing = set(range(1, saved.checkpoint.turn + 1)) - set(saved.turns)
-    if missing:
-        raise CheckpointError(f"The log {log} lacks turn {min(missing)}.")
-    if not _ends_a_line(log, saved.checkpoint.log_bytes):
-        raise CheckpointError(f"The log {log} was edited after the checkpoint was written. Undo the edit to resume.")
-    return saved
-
-
-def _ends_a_line(log: Path, position: int) -> bool:
-    """Return whether a line of the log ends at this position. True if the log is shorter."""
-    if position == 0 or not log.is_file():
-        return True
-    with _opened(log) as file:
-        file.seek(position - 1)
-        return file.read(1) in (b"\n", b"")
-
-
-def _opened(log: Path) -> BinaryIO:
+    turns: dict[int, TurnRecord] = {}
     try:
-        return log.open("rb")
-    except OSError as error:
-        raise CheckpointError(f"The log {log} can't be read: {error.strerror}.") from None
+        checkpoints = list(_values(events, episode, EventKind.CHECKPOINT, TypeAdapter(Checkpoint)))
+        openings = list(_values(events, episode, EventKind.OPENING, TypeAdapter(Opening)))
+        decided = _values(events, episode, EventKind.DECISION, TypeAdapter(TurnDecision))
+        decisions = {each.turn: each for each in decided}
+        for event in events.of(episode, EventKind.TURN):
+            record = from_record(parse_json(event.content, RECORD))
+            if isinstance(record, TurnRecord):
+                turns[record.turn] = record
+    except (ValueError, TypeError, AttributeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise CheckpointError(f"The record of episode {episode} is malformed: {reason}. Start a new episode.") from None
+    if not checkpoints or not openings:
+        raise CheckpointError(f"Episode {episode} can't be resumed: it was cut short before it began.")
+    checkpoint = checkpoints[-1]
+    missing = set(range(1, checkpoint.turn + 1)) - turns.keys()
+    if missing:
+        raise CheckpointError(f"The record of episode {episode} lacks turn {min(missing)}. Start a new episode.")
+    return SavedEpisode(episode, checkpoint, openings[-1], decisions, turns)
+
+
+def _values(events: Events, episode: int, kind: EventKind, adapter: TypeAdapter[_Value]) -> Iterator[_Value]:
+    for event in events.of(episode, kind):
+        yield adapter.validate_python(parse_json(event.content, _LIMITS.get(kind, RECORD), finite=True))
 
 
 def lock_for_playing(directory: Path) -> FileLock:
@@ -113,30 +121,56 @@ def lock_for_playing(directory: Path) -> FileLock:
     return lock
 
 
+@contextmanager
+def recorded_in(workdir: Path, memory_file: str = MEMORY_FILE) -> Iterator[Events]:
+    """Open the record of a working directory for reading its events. It is never created."""
+    with closing(sidecar(workdir / memory_file)) as database:
+        yield Events(database)
+
+
+def can_be_resumed(workdir: Path, episode: int, memory_file: str = MEMORY_FILE) -> bool:
+    """Return whether there are a folder and a checkpoint of an episode.
+
+    Raises:
+        MemoryStoreError: If the record can't be read.
+    """
+    if not run_directory(workdir, episode).is_dir():
+        return False
+    with recorded_in(workdir, memory_file) as events:
+        return events.last(episode, EventKind.CHECKPOINT) is not None
+
+
 def find_resumable(
-    workdir: Path, log_name: str, *, episode: int | None = None, max_turns: int | None = None
+    workdir: Path,
+    log_name: str,
+    memory_file: str = MEMORY_FILE,
+    *,
+    episode: int | None = None,
+    max_turns: int | None = None,
 ) -> SavedEpisode:
     """Return the given episode, or the last interrupted one that no process plays.
 
     Args:
+        memory_file: The name of the memory file, beside which the record is.
         max_turns: The new limit of turns. Defaults to the limit that it was started with.
 
     Raises:
         CheckpointError: If there is none, or it can't be resumed.
+        MemoryStoreError: If the record can't be read.
     """
     reasons = {}
-    for number in [episode] if episode is not None else reversed(episodes_in(workdir)):
-        directory = run_directory(workdir, number)
-        end = _end_of(directory / log_name)
-        reason = _obstacle(directory, directory / log_name, end)
-        if reason is None:
-            saved = read_saved(directory, log_name)
-            limit = max_turns or saved.checkpoint.run.max_turns
-            # An episode without an end was killed. That may have happened after its last turn, while it was closed.
-            if saved.checkpoint.turn < limit or end is None:
-                return saved
-            reason = f"its limit of {limit} turns is reached; allow more with --max-turns"
-        reasons[number] = reason
+    with recorded_in(workdir, memory_file) as events:
+        for number in [episode] if episode is not None else reversed(episodes_in(workdir)):
+            directory = run_directory(workdir, number)
+            reason = _obstacle(directory, events, directory / log_name)
+            if reason is None:
+                saved = read_saved(events, number)
+                limit = max_turns or saved.checkpoint.run.max_turns
+                # An episode without an end was killed. That may have happened after its last turn.
+                if saved.checkpoint.turn < limit or events.last(number, EventKind.TRAIL) is None:
+                    return saved
+                reason = f"its limit of {limit} turns is reached; allow more with --max-turns"
+            reasons[number] = reason
     if not reasons:
         raise CheckpointError(f"There is nothing to resume: no episode was played in {workdir}.")
     number, reason = next(iter(reasons.items()))
@@ -144,7 +178,7 @@ def find_resumable(
     raise CheckpointError(f"{which} can't be resumed: {reason}. Omit --resume to start a new episode.")
 
 
-def _obstacle(directory: Path, log: Path, end: EpisodeEnded | None) -> str | None:
+def _obstacle(directory: Path, events: Events, log: Path) -> str | None:
     """Return why the episode can't be resumed; None if it can."""
     if not directory.is_dir():
         return f"there is no {directory}"
@@ -153,19 +187,11 @@ def _obstacle(directory: Path, log: Path, end: EpisodeEnded | None) -> str | Non
             pass
     except Timeout:
         return "another process plays it"
-    if end is not None and end.reason in FINAL_ENDINGS:
-        return f"it is over ({end.reason})"
+    if events.last(int(directory.name), EventKind.CHECKPOINT) is not None:
+        return None
+    if (directory / EARLIER_CHECKPOINT).is_file():
+        return "an earlier version of this program has played it"
     if packed(log).is_file():
         return "it is old, and its log was compressed"
-    return None if (directory / CHECKPOINT).is_file() else "it was cut short before it began"
-
-
-def _end_of(log: Path) -> EpisodeEnded | None:
-    if not log.is_file():
-        return None
-    with _opened(log) as file:
-        size = file.seek(0, 2)
-        file.seek(max(0, size - _TAIL_BYTES))
-        if size > _TAIL_BYTES:
-            file.readline()
-        return last_end(read_events(log, after=file.tell()))
+    is_over = events.last(int(directory.name), EventKind.TRAIL) is not None
+    return "it is over" if is_over else "it was cut short before it began"

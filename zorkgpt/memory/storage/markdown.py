@@ -35,6 +35,7 @@ from zorkgpt.memory.storage.sql_store import SqliteFileStore
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import MIGRATIONS, SCHEMA, STATE_SCHEMA, UNDO_SCHEMA, VECTORS_SCHEMA
 from zorkgpt.memory.storage.words import WORDS_SCHEMA, FullText
+from zorkgpt.record.events import EVENTS_SCHEMA
 from zorkgpt.text import number_of
 
 log = get_logger(__name__)
@@ -90,7 +91,7 @@ def sidecar(memory_file: Path | str, *, timeout_s: float = LOCK_TIMEOUT_S) -> Sq
     return SqliteDatabase(
         Path(f"{memory_file}.sqlite"),
         schema=_FIRST_SCHEMA,
-        migrations=(*MIGRATIONS, _ROWS),
+        migrations=(*MIGRATIONS, _ROWS, EVENTS_SCHEMA),
         kind=_KIND,
         timeout_s=timeout_s,
     )

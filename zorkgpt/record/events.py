@@ -1,0 +1,108 @@
+"""The events of episodes in the database of a story folder."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from enum import StrEnum
+from typing import Any, NamedTuple, Protocol
+
+EVENTS_SCHEMA = """
+CREATE TABLE zorkgpt_events (
+    position {key},
+    episode bigint NOT NULL,
+    turn bigint NOT NULL,
+    kind text NOT NULL,
+    content text NOT NULL
+);
+CREATE INDEX zorkgpt_events_episode ON zorkgpt_events (kind, episode, turn)
+"""
+
+
+class EventKind(StrEnum):
+    """The kind of an event. Its content is JSON."""
+
+    OPENING = "opening"
+    """The start of the game."""
+    DECISION = "decision"
+    """The action of a turn, before it is played."""
+    TURN = "turn"
+    """A played turn."""
+    CHECKPOINT = "checkpoint"
+    """The state from which the episode can be resumed. Each episode has only its last one."""
+    QUESTIONS = "questions"
+    """The open questions at the end of an episode."""
+    TRAIL = "trail"
+    """What the actions of a finished episode led to."""
+
+
+FOR_RESUMING = (EventKind.OPENING, EventKind.DECISION, EventKind.TURN, EventKind.CHECKPOINT)
+"""The events that are only for resuming an episode."""
+
+
+class EventRow(NamedTuple):
+    """An event of an episode."""
+
+    turn: int
+    kind: EventKind
+    content: str
+
+
+class EventDatabase(Protocol):
+    """A database with the table of events. Parameters are written as `%s`. Every method may raise an error."""
+
+    def change(self, *, is_durable: bool) -> AbstractContextManager[object]:
+        """Begin a transaction, which is committed at the end of the block, unless the block raises."""
+        ...
+
+    def rows(self, query: str, parameters: Sequence[object] | None = None) -> list[tuple[Any, ...]]:
+        """Return the result of a query."""
+        ...
+
+    def put(self, query: str, parameters: Iterable[Sequence[object]]) -> None:
+        """Execute a statement for each set of parameters."""
+        ...
+
+
+class Events:
+    """The events of all episodes of a story folder, in order.
+
+    An event survives a kill of the process, but perhaps not a power failure.
+    """
+
+    def __init__(self, database: EventDatabase) -> None:
+        self._database = database
+
+    def add(self, episode: int, *events: EventRow, replacing: Iterable[EventKind] = ()) -> None:
+        """Add events of an episode in one transaction.
+
+        Args:
+            replacing: The kinds of earlier events of the episode to delete.
+        """
+        with self._database.change(is_durable=False):
+            self.remove(episode, *replacing)
+            query = "INSERT INTO zorkgpt_events (episode, turn, kind, content) VALUES (%s, %s, %s, %s)"
+            self._database.put(query, [(episode, event.turn, event.kind, event.content) for event in events])
+
+    def of(self, episode: int, *kinds: EventKind) -> list[EventRow]:
+        """Return the events of an episode, in order. `kinds` defaults to all kinds."""
+        query = "SELECT turn, kind, content FROM zorkgpt_events WHERE episode = %s AND kind IN ({})"
+        wanted = kinds or tuple(EventKind)
+        rows = self._database.rows(f"{query.format(_marks(wanted))} ORDER BY position", (episode, *wanted))
+        return [EventRow(turn, EventKind(kind), content) for turn, kind, content in rows]
+
+    def last(self, episode: int, kind: EventKind) -> EventRow | None:
+        """Return the last event of a kind. None if there is none."""
+        return next(iter(self.of(episode, kind)[-1:]), None)
+
+    def episodes(self, kind: EventKind) -> list[int]:
+        """Return the numbers of the episodes with an event of this kind, in order."""
+        query = "SELECT DISTINCT episode FROM zorkgpt_events WHERE kind = %s ORDER BY episode"
+        return [episode for (episode,) in self._database.rows(query, (kind,))]
+
+    def remove(self, episode: int, *kinds: EventKind) -> None:
+        """Delete the events of these kinds of an episode."""
+        query = "DELETE FROM zorkgpt_events WHERE episode = %s AND kind = %s"
+        self._database.put(query, [(episode, kind) for kind in kinds])
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join(["%s"] * len(values))
