@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt import telemetry
-from zorkgpt.errors import MemoryStoreError
+from zorkgpt.errors import FileError, MemoryStoreError, StateError
 from zorkgpt.llm.messages import LLM
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.by_place import ComputedByPlace, MemoriesByPlace
@@ -499,15 +499,25 @@ class SimpleMemoryManager(AgentMemory):
         """Write the state of this episode to a file, and return whether this succeeded."""
         with self.store.guard:
             self.flush()
-            return write_session(Path(path), self.snapshot())
+            session = self.snapshot()
+        try:
+            write_session(Path(path), session)
+        except (OSError, FileError) as error:
+            self._log.warning("session not saved", extra={"path": str(path), "error": str(error)})
+            return False
+        return True
 
     def restore_session(self, path: Path | str) -> bool:
         """Restore the state that `save_session` wrote. Return False if there is none for this episode."""
-        with self.store.guard:
-            saved = read_session(Path(path), self._state.episode)
-            if saved is not None:
-                self.restore(saved)
-            return saved is not None
+        try:
+            with self.store.guard:
+                self.restore(read_session(Path(path), self._state.episode))
+        except FileNotFoundError:
+            return False
+        except (OSError, StateError) as error:
+            self._log.warning("session not restored", extra={"error": str(error)})
+            return False
+        return True
 
     def snapshot(self) -> dict[str, object]:
         """Return the state of this episode as plain values for JSON."""
