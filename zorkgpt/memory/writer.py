@@ -113,8 +113,9 @@ class MemoryWriter:
         lasting = any(each.memory.persistence.outlives_episode for each in accepted)
         places = {each.location_id for each in new}
         with self.changing(lasting=lasting, places=places) as draft:
-            # A database is asked for all ids at once.
-            draft.lasting.taken({memory_id(each.location_id, each.memory) for each in accepted})
+            if len(new) > 1:
+                # A database is asked for all ids at once.
+                draft.lasting.taken({memory_id(each.location_id, each.memory) for each in accepted})
             for (each, _), verdicts_of_each in zip(offered, verdicts, strict=True):
                 kept.append(self._put(draft, each, verdicts_of_each, is_informed=is_informed))
         if self.deduplicator is not None:
