@@ -104,6 +104,20 @@ class MemoryConflict(MemoryEditError):
         self.now = now
 
 
+class MemoryRefused(MemoryEditError):
+    """A guard refused a memory or a change of one. Nothing was changed.
+
+    Args:
+        reason: The reason as a phrase, without the memory.
+        count: The metric that counts it; "" for none.
+    """
+
+    # With defaults, so that it can be unpickled.
+    def __init__(self, message: str, reason: str = "", count: str = "") -> None:
+        super().__init__(message)
+        self.reason, self.count = reason, count
+
+
 class MapFileError(FileError):
     """The map file is missing or was written by a newer version."""
 

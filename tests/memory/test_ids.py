@@ -272,7 +272,7 @@ def test_impossible_changes_are_explained(manager):
         "There is no memory with the id or title 'Nothing'": lambda: manager.forget("Nothing"),
         "There is no memory with the id or title 'Gate' at location 6": lambda: manager.update("Gate", 6, text="x"),
         "was not replaced: it is pinned": lambda: manager.supersede(found, "It is open."),
-        "was not marked as wrong: it is pinned": lambda: manager.invalidate(found, "It is open"),
+        "was not changed: it is pinned": lambda: manager.invalidate(found, "It is open"),
         "is ephemeral. Use `supersede` to keep it": lambda: manager.update(passing, persistence="core"),
         "must be one of core, permanent": lambda: manager.update(found, persistence="forever"),
     }
@@ -280,7 +280,7 @@ def test_impossible_changes_are_explained(manager):
         with pytest.raises(MemoryEditError, match=message):
             door()
     manager.update(found, pinned=False, vetoed=True)
-    with pytest.raises(MemoryEditError, match="a person has hidden it"):
+    with pytest.raises(MemoryEditError, match="a person has hidden 'Gate'"):
         manager.remember(5, "The gate is shut.", title="Gate")
 
 

@@ -97,7 +97,7 @@ def test_lasting_memory_is_never_superseded_by_an_ephemeral_one(manager, home, o
     else:
         assert everything == [memory("Old", old)]
         assert home.text() == before
-        assert f"{old} is not superseded by ephemeral" in caplog.text
+        assert "the restart would lose it, because 'New' is ephemeral" in caplog.text
     assert home.open().memory_cache == manager.memory_cache
 
 

@@ -85,11 +85,14 @@ def test_reset_logs_counts(logged):
     assert log() == ["episode reset: 2 ephemeral memories cleared, 1 persistent memories stay"]
 
 
-def test_refused_changes_are_not_logged(logged):
+def test_refused_changes_are_logged_with_the_reason(logged):
     manager, log = logged()
     assert not manager.invalidate_memory(5, "Nothing", "why not")
     assert not manager.supersede_memory(5, "Hall", "Nothing", RUG)
-    assert log() == ["nothing to invalidate", "nothing to supersede"]
+    assert log() == [
+        "There is no current memory 'Nothing' at location 5.",
+        "'Rug' was not stored: there is no current memory 'Nothing' to replace.",
+    ]
 
 
 def test_ephemeral_operations_are_logged_at_debug_level(logged, caplog):

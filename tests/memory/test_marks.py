@@ -105,7 +105,7 @@ def test_vetoed_memory_is_not_learned_again(open_, persistence, text):
     assert manager.get_location_memory(5) == ""
     assert manager.get_status()["metrics"]["vetoes_obeyed"] == 1
     [event] = manager.drain_events()
-    assert (event.kind, event.detail, event.text) == ("ignored", "hidden by a person: Lever", text)
+    assert (event.kind, event.detail, event.text) == ("ignored", "a person has hidden 'Lever'", text)
 
 
 def test_vetoed_memory_does_not_supersede_another(open_):

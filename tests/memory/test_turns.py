@@ -316,9 +316,10 @@ def test_rule_that_names_a_placed_thing_stays_lasting(play, text):
     assert kept(manager, 6) == [("Solution", "permanent", "ACTIVE")]
 
 
-def test_scoring_memory_is_never_demoted(play):
+@pytest.mark.parametrize("kind", [None, "location"])
+def test_scoring_memory_is_never_demoted(play, kind):
     claim = Claim(Relation.IN, 4, "short sword", 6, "Attic")
-    manager = play(NOTHING, remember("Sword in the attic: +6", claims=[claim]))
+    manager = play(NOTHING, remember("Sword in the attic: +6", claims=[claim], kind=kind))
     manager.record_action_outcome(5, "Hall", "take sword", "Taken.", TAKEN)
     manager.record_action_outcome(6, "Attic", "put sword in chest", "Done.", PUT | {"score_delta": 6})
     assert kept(manager, 6) == [("Sword in the attic: +6", "permanent", "ACTIVE")]

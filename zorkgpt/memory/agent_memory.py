@@ -35,6 +35,7 @@ from zorkgpt.memory.checks import (
 )
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.episode import EpisodeState
+from zorkgpt.memory.guards import NewMemory
 from zorkgpt.memory.ids import MemoryId
 from zorkgpt.memory.known import KnownMemories
 from zorkgpt.memory.learning import Learner
@@ -61,7 +62,7 @@ from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.scoped import ScopedStore
 from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.memory.world import NEUTRAL, World, context_of
-from zorkgpt.memory.writer import MemoryWriter, NewMemory
+from zorkgpt.memory.writer import MemoryWriter
 from zorkgpt.run_folder import RUNS
 from zorkgpt.text import quoted
 
@@ -653,15 +654,8 @@ class AgentMemory:
                 valid_from=checked_time(valid_from),
             )
         )
-        kept = self._writer.keep(
-            [NewMemory(found.location_id, found.location_name, new, replaces=[MemoryId(found.id)], turn=turn)]
-        )
-        if not kept:
-            raise MemoryEditError(
-                f"{old.title!r} was not replaced: it is pinned, edited by a person, already superseded, or lasting "
-                "while the new one is ephemeral."
-            )
-        return kept[0]
+        replaces = [MemoryId(found.id)]
+        return self._kept([NewMemory(found.location_id, found.location_name, new, replaces=replaces, turn=turn)])[0]
 
     @telemetry.traced("invalidate")
     def invalidate(self, memory: str, reason: str, place: SubjectKey | None = None, *, turn: int | None = None) -> None:
@@ -676,10 +670,7 @@ class AgentMemory:
         check_turn(turn)
         found = self._found(memory, place)
         turn = self._state.turn if turn is None else turn
-        if not self._writer.invalidate(found.location_id, MemoryId(found.id), reason, turn):
-            raise MemoryEditError(
-                f"{found.memory.title!r} was not marked as wrong: it is pinned, edited by a person, or superseded."
-            )
+        self._writer.invalidate(found.location_id, MemoryId(found.id), reason, turn)
 
     def forget(
         self,
@@ -882,11 +873,7 @@ class AgentMemory:
         return NewMemory(place, given["place_name"], memory, taken_over)
 
     def _kept(self, new: list[NewMemory]) -> list[str]:
-        kept = self._writer.keep(new)
-        if not kept:
-            titles = ", ".join(quoted(each.memory.title) for each in new[:_MOST_TITLES])
-            raise MemoryEditError(f"{titles} was not stored: a person has hidden it at this place.")
-        return kept
+        return [kept.stored_id for kept in self._writer.keep(new)]
 
     def _stored(self, place: object) -> SubjectKey:
         """Return the key under which a place is stored.
@@ -956,4 +943,3 @@ _DEFAULTS = {
     if name != "self"
 }
 """The arguments of `remember` with their defaults."""
-_MOST_TITLES = 5

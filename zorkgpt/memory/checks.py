@@ -117,6 +117,8 @@ def checked_metadata(value: object) -> dict[str, Any]:
     """
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise TypeError(f"The metadata is {quoted(value)}; it must be a dict with texts as keys.")
+    if not value:
+        return {}
     try:
         written = json.dumps(dict(value), allow_nan=False)
         copied: dict[str, Any] = parse_json(written, _METADATA)

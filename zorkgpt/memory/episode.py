@@ -7,14 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.bounded import saved_json
-from zorkgpt.errors import FileError, reason_of
+from zorkgpt.errors import StateError, reason_of
 from zorkgpt.files import write_file
-from zorkgpt.log import get_logger
 from zorkgpt.memory.models import same_episode
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.synthesis import RecentTurn, SynthesisRequest
-
-log = get_logger(__name__)
 
 SESSION = "ephemeral_session.json"
 """The name of the session file in a folder."""
@@ -120,29 +117,30 @@ def _field(entry: Any, name: str) -> Any:
     return entry.get(name) if isinstance(entry, Mapping) else getattr(entry, name, None)
 
 
-def write_session(path: Path, session: dict[str, Any]) -> bool:
-    """Write the state of an episode to a file, or into a folder. False if this failed."""
+def write_session(path: Path, session: dict[str, Any]) -> None:
+    """Write the state of an episode to a file, or into a folder.
+
+    Raises:
+        OSError, FileError: If the file can't be written.
+    """
     path = path / SESSION if path.is_dir() else path
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, json.dumps(session, indent=1).encode())
-    except (OSError, FileError) as error:
-        log.warning("session not saved", extra={"path": str(path), "error": str(error)})
-        return False
-    return True
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(path, json.dumps(session, indent=1).encode())
 
 
-def read_session(path: Path, episode: int | str) -> dict[str, Any] | None:
-    """Return the state of this episode. None if the file is missing, damaged, or of another episode."""
+def read_session(path: Path, episode: int | str) -> dict[str, Any]:
+    """Return the state of this episode.
+
+    Raises:
+        OSError: If the file can't be read.
+        StateError: If it is damaged or of another episode.
+    """
     path = path / SESSION if path.is_dir() else path
     try:
         session = saved_json(path)
-        if same_episode(session["episode"], episode) and session["learner"] and session["writer"]:
-            return dict(session)
-        extra = {"path": str(path), "its": session["episode"], "ours": episode}
-        log.warning("session of another episode not restored", extra=extra)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        log.warning("session not restored", extra={"path": str(path), "error": reason_of(error)})
-    return None
+        is_ours = same_episode(session["episode"], episode) and session["learner"] and session["writer"]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StateError(f"{path} is not a saved session: {reason_of(error)}.") from error
+    if not is_ours:
+        raise StateError(f"{path} is of episode {session['episode']}, not of episode {episode}.")
+    return dict(session)

@@ -35,7 +35,6 @@ class MemoryEvents:
     def ignore(self, place: SubjectKey, memory: Memory, why: str) -> None:
         """Record that a memory is not stored."""
         self.waiting.append(_event("ignored", place, memory, why))
-        self._log.info("memory ignored", extra={"location_id": place, "title": memory.title, "why": why})
 
     def tell(self, change: Change, draft: Draft) -> None:
         """Record a stored change."""

@@ -4,13 +4,13 @@
 """
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt import telemetry
-from zorkgpt.errors import LLMError, MemoryStoreError
+from zorkgpt.errors import LLMError, MemoryRefused, MemoryStoreError
 from zorkgpt.memory.asking import (
     AnswerCache,
     AnsweredQuestion,
@@ -24,25 +24,15 @@ from zorkgpt.memory.asking import (
 from zorkgpt.memory.claims import State
 from zorkgpt.memory.conditions import Rivals, conditions, is_opposed, rivals
 from zorkgpt.memory.episode import EpisodeState
-from zorkgpt.memory.facts import (
-    is_location,
-    match_by_title,
-    memory_of_fact,
-    moved_thing_in,
-    refuted_by_turn,
-    subject_of,
-    with_known_wording,
-    with_unique_title,
-)
+from zorkgpt.memory.facts import match_by_title, memory_of_fact, moved_thing_in, subject_of
+from zorkgpt.memory.guards import NewMemory, TurnEvidence
 from zorkgpt.memory.models import (
     GAME,
     NO_EFFECT,
     Category,
     Memory,
     MemoryEvent,
-    MemoryKind,
     MemoryStatus,
-    Persistence,
     PlaceKey,
     SubjectKey,
     ZMachineContext,
@@ -53,13 +43,10 @@ from zorkgpt.memory.questions import Questions
 from zorkgpt.memory.recording import TurnRecorder
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.settings import MemorySettings, setting
-from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.versions import is_current, same_words
+from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
-from zorkgpt.memory.things import (
-    is_ledger_entry,
-)
-from zorkgpt.memory.writer import MemoryWriter, NewMemory
+from zorkgpt.memory.things import is_ledger_entry
+from zorkgpt.memory.writer import MemoryWriter
 from zorkgpt.text import quoted, with_article
 
 if TYPE_CHECKING:
@@ -88,12 +75,6 @@ class LearningCounts:
     """Changes of lasting memories beyond the limit, which the model was asked to confirm."""
     changes_not_confirmed: int = 0
     """Those that the model didn't confirm. They were not made."""
-    core_validation_downgrade: int = 0
-    """Core memories from later visits, stored as permanent."""
-    persistence_corrected: int = 0
-    """Lasting memories stored as ephemeral because a claim holds in this episode only."""
-    refused_by_ledger: int = 0
-    """Memories not stored because the game state contradicts or already includes them."""
     forbidden_by_ground_truth: int = 0
     """Invalidations refused because the object tree confirms the memory."""
     contradictions_settled: int = 0
@@ -224,7 +205,8 @@ class Learner:
         context = ZMachineContext(turn=self._state.turn)
         request = SynthesisRequest(location_id, name, "", "", context, memories=memories, arrival=True)
         first_event = len(self._writer.events.waiting)
-        self._keep(request, fact, (subject, name), is_informed=False)
+        with suppress(MemoryRefused):
+            self._keep(request, fact, (subject, name), is_informed=False)
         return tuple(self._writer.events.waiting[first_event:])
 
     def reset(self) -> None:
@@ -281,29 +263,29 @@ class Learner:
             # An ephemeral memory can't supersede a lasting one: the restart would lose both.
             if memory.persistence.outlives_episode or not rival.persistence.outlives_episode:
                 reason = f"“{memory.action}” had another outcome in the same state in turn {turn}: {memory.outcome}"
-                with suppress(MemoryStoreError):
-                    with self._writer.changing_memory(location_id, rival) as (draft, known):
-                        if known is not None:
-                            draft.supersede(location_id, known, memory.title, turn, reason)
-                    self.counts.contradictions_settled += known is not None
+                writer = self._writer
+                with writer.refusals_logged():
+                    with writer.changing_memory(location_id, rival) as (draft, known):
+                        draft.supersede(location_id, known, memory.title, turn, reason)
+                    self.counts.contradictions_settled += 1
 
     def _qualify(self, location_id: SubjectKey, memory: Memory, reason: str, now: State | None = None) -> bool:
-        """Update the conditions of a memory from the observations. False if nothing changed."""
+        """Update the conditions of a memory from the observations, and return whether they changed."""
         when = conditions(self._observations, location_id, memory, self._known.current(location_id), now=now)
         if when == memory.when:
             return False
-        with suppress(MemoryStoreError), self._writer.changing_memory(location_id, memory) as (draft, known):
-            if known is not None:
-                draft.replace(location_id, known, replace(known, when=when), "qualified", reason)
-                return True
+        writer = self._writer
+        with writer.refusals_logged(), writer.changing_memory(location_id, memory) as (draft, known):
+            draft.replace(location_id, known, replace(known, when=when), "qualified", reason)
+            return True
         return False
 
     def _see_again(self, location_id: SubjectKey, memory: Memory, turn: int) -> None:
         """Count one more observation of a memory."""
-        changing = self._writer.changing_memory(location_id, memory, also_settled=True)
-        with suppress(MemoryStoreError), changing as (draft, known):
-            if known is not None:
-                draft.see_again(location_id, known, turn, self._state.episode)
+        writer = self._writer
+        changing = writer.changing_memory(location_id, memory, also_settled=True)
+        with writer.refusals_logged(), changing as (draft, known):
+            draft.see_again(location_id, known, turn, self._state.episode)
 
     # Asking
 
@@ -329,12 +311,13 @@ class Learner:
         # An answer that the model revised must not be reused.
         all_kept = not protected
         for fact in answer.facts():
-            if (subject := self._known_subject(request, fact)) is not None:
-                try:
-                    is_stored = self._keep(request, fact, subject, is_informed=is_informed, protected=protected)
-                except MemoryStoreError:
-                    is_stored = False
-                all_kept = all_kept and is_stored
+            try:
+                subject = self._known_subject(request, fact)
+                self._keep(request, fact, subject, is_informed=is_informed, protected=protected)
+            except MemoryRefused as refusal:
+                self._log.info("memory ignored: %s", refusal, extra={"location_id": request.location_id})
+            except MemoryStoreError:
+                all_kept = False
         if all_kept and asked.triggers:
             self._keep_answer(asked, answer, *keys)
         return True
@@ -390,11 +373,10 @@ class Learner:
 
     def _confirm(self, located: LocatedMemory, turn: int) -> None:
         """Mark a tentative memory as active, and count another observation."""
-        place = located.location_id
-        with suppress(MemoryStoreError), self._writer.changing_memory(place, located.memory) as (draft, known):
-            if known is not None:
-                observed = draft.see_again(place, known, turn, self._state.episode)
-                draft.replace(place, observed, replace(observed, status=MemoryStatus.ACTIVE), "edited", "confirmed")
+        place, writer = located.location_id, self._writer
+        with writer.refusals_logged(), writer.changing_memory(place, located.memory) as (draft, known):
+            observed = draft.see_again(place, known, turn, self._state.episode)
+            draft.replace(place, observed, replace(observed, status=MemoryStatus.ACTIVE), "edited", "confirmed")
 
     def _see_answer_again(self, request: SynthesisRequest, answer: "MemorySynthesisResponse") -> None:
         """Count another observation of the memories that an earlier answer gave for the current place."""
@@ -515,12 +497,18 @@ class Learner:
 
     # Storing
 
-    def _known_subject(self, request: SynthesisRequest, fact: "Fact") -> tuple[SubjectKey, str] | None:
-        """Return the subject of a fact. If it is unknown, record that the fact is ignored and return None."""
+    def _known_subject(self, request: SynthesisRequest, fact: "Fact") -> tuple[SubjectKey, str]:
+        """Return the subject of a fact.
+
+        Raises:
+            MemoryRefused: If it is unknown. This is recorded.
+        """
         subject = self._subject_of(request, fact)
         if subject is None:
             memory = memory_of_fact(request, fact, request.location_id, self._state.episode)
-            self._writer.events.ignore(request.location_id, memory, f"unknown subject {fact.place}")
+            reason = f"unknown subject {fact.place}"
+            self._writer.events.ignore(request.location_id, memory, reason)
+            raise MemoryRefused(f"{quoted(memory.title)} was not stored: {reason}.", reason)
         return subject
 
     def _subject_of(self, request: SynthesisRequest, fact: "Fact") -> tuple[SubjectKey, str] | None:
@@ -536,72 +524,37 @@ class Learner:
         fact: "Fact",
         subject: tuple[SubjectKey, str],
         *,
-        is_informed: bool = True,
+        is_informed: bool,
         protected: Collection[tuple[SubjectKey, str]] = (),
-    ) -> bool:
-        """Store a fact about a subject, unless the ground truth contradicts it. False if the writer refused it.
+    ) -> None:
+        """Store a fact about a subject.
 
         Args:
             is_informed: See `MemoryWriter.keep`.
             protected: Memories that must not be replaced, by subject and title.
 
         Raises:
+            MemoryRefused: If a guard refuses it. This is recorded.
             MemoryStoreError: If it can't be written.
         """
-        location_id, name = subject
-        replaceable = self._replaceable(request, subject)
-        known = [located.memory for located in replaceable]
-        memory = self._checked(request, fact, subject, known)
-        if memory is None:
-            return True
-        titles = [located.memory.title for located in self._titled(fact.supersedes_memory_titles, replaceable)]
-        titles = [title for title in titles if (location_id, title) not in protected]
-        titles = self._writer.replaceable(location_id, titles, memory)
-        memory = with_unique_title(memory, [old for old in known if old.title not in titles])
-        believed = [old for old in self._known.current(location_id) if old.title not in titles]
-        now = request.context.state
-        opposed = rivals(self._observations, location_id, memory, believed, now=now)
-        if self._is_against_person(location_id, memory, opposed.contradicted):
-            return True
-        memory = replace(memory, when=conditions(self._observations, location_id, memory, opposed.separated, now=now))
-        new = NewMemory(checked_place(location_id), name, memory)
-        is_stored = False
-        if titles:
-            with telemetry.memory_operation("supersede", location_id, memory.text):
-                is_stored = bool(self._writer.keep([replace(new, replaces=titles, turn=request.context.turn)]))
-            if is_stored:
-                lasting = [old for old in known if old.title in titles and old.persistence.outlives_episode]
-                self._changed_at += [self.counts.turns] * len(lasting)
-        if not is_stored:
-            # If the old memories can't be replaced, the new one is stored beside them.
-            with telemetry.memory_operation("remember", location_id, memory.text):
-                is_stored = bool(self._writer.keep([new], is_informed=is_informed))
-        if is_stored:
-            self._resolve_rivals(location_id, memory, opposed, request.context.turn)
-        return is_stored
-
-    def _checked(
-        self, request: SynthesisRequest, fact: "Fact", subject: tuple[SubjectKey, str], known: Sequence[Memory]
-    ) -> Memory | None:
-        """Return a fact as a memory that the ground truth allows. None if it, or a person, decided otherwise."""
-        location_id, name = subject
+        (location_id, name), turn = subject, request.context.turn
         memory = memory_of_fact(request, fact, location_id, self._state.episode)
-        if refusal := self._refusal(request, fact, location_id, memory):
-            self.counts.refused_by_ledger += 1
-            self._writer.events.ignore(location_id, memory, refusal)
-            return None
-        memory = self._corrected(request, with_known_wording(memory, known), location_id)
-        if self._writer.is_forbidden(location_id, name, memory):
-            return None
-        same_title = [old for old in known if folded(old.title) == folded(memory.title) and not same_words(old, memory)]
-        return None if self._is_against_person(location_id, memory, same_title) else memory
-
-    def _is_against_person(self, location_id: SubjectKey, memory: Memory, opposed: Iterable[Memory]) -> bool:
-        """Return whether a person settled one of the memories that a new one contradicts, and record that."""
-        settled = next((old for old in opposed if old.is_settled_by_person), None)
-        if settled is not None:
-            self._writer.events.ignore(location_id, memory, f"a person decided otherwise: {settled.title}")
-        return settled is not None
+        titles = [
+            located.memory.title
+            for located in self._titled(fact.supersedes_memory_titles, self._replaceable(request, subject))
+            if (location_id, located.memory.title) not in protected
+        ]
+        is_first_visit = request.context.first_visit
+        if location_id != request.location_id:
+            is_first_visit = is_place(location_id) and self._recorder.visits.is_first(location_id, turn)
+        evidence = TurnEvidence(request, fact, self._recorder.ledger, self._observations, is_first_visit)
+        new = NewMemory(checked_place(location_id), name, memory, replaces=titles, turn=turn, evidence=evidence)
+        with telemetry.memory_operation("supersede" if titles else "remember", location_id, memory.text):
+            (kept,) = self._writer.keep([new], is_informed=is_informed)
+        self._changed_at += [self.counts.turns] * sum(old.persistence.outlives_episode for old in kept.replaced)
+        believed = self._known.current(location_id)
+        opposed = rivals(self._observations, location_id, kept.memory, believed, now=request.context.state)
+        self._resolve_rivals(location_id, kept.memory, opposed, turn)
 
     def _replaceable(self, request: SynthesisRequest, subject: tuple[SubjectKey, str]) -> list[LocatedMemory]:
         """Return the memories that a fact about a subject can replace."""
@@ -617,21 +570,23 @@ class Learner:
     ) -> None:
         for located in self._titled(answer.invalidate_memory_titles, request.of_places, request.elsewhere):
             if (located.location_id, located.memory.title) not in protected:
-                self._invalidate(request, located.location_id, located.memory, answer.invalidation_reason or "")
+                with self._writer.refusals_logged():
+                    self._invalidate(request, located.location_id, located.memory, answer.invalidation_reason or "")
 
     def _invalidate(self, request: SynthesisRequest, location_id: SubjectKey, memory: Memory, reason: str) -> None:
-        """Mark a memory as wrong, unless the object tree confirms it."""
-        lasting = memory.persistence.outlives_episode
+        """Mark a memory as wrong.
+
+        Raises:
+            MemoryRefused: If the object tree confirms it, or it can't be changed.
+            MemoryStoreError: If it can't be written.
+        """
         if self._recorder.ledger.confirms(location_id, memory, request.context.things):
             self.counts.forbidden_by_ground_truth += 1
-            self._log.warning(
-                "not invalidated: the object tree confirms it",
-                extra={"location_id": location_id, "title": memory.title, "reason": reason},
-            )
-            return
-        with suppress(MemoryStoreError), telemetry.memory_operation("invalidate", location_id, memory.text):
-            if self._writer.invalidate(location_id, memory.title, reason, request.context.turn) and lasting:
-                self._changed_at.append(self.counts.turns)
+            raise MemoryRefused(f"{quoted(memory.title)} was not marked as wrong: the object tree confirms it.")
+        with telemetry.memory_operation("invalidate", location_id, memory.text):
+            self._writer.invalidate(location_id, memory.title, reason, request.context.turn)
+        if memory.persistence.outlives_episode:
+            self._changed_at.append(self.counts.turns)
 
     def _invalidate_contradicted(self, turn: int) -> None:
         """Invalidate the ephemeral memories that the object tree contradicts."""
@@ -642,54 +597,10 @@ class Learner:
                 thing = self._recorder.ledger.contradicted_thing(location_id, memory.claims)
                 if thing is not None:
                     reason = f"contradicted by the game state ({with_article(thing)})"
-                    changing = self._writer.changing_memory(location_id, memory, also_settled=True)
-                    with suppress(MemoryStoreError), changing as (draft, known):
-                        if known is not None:
-                            draft.invalidate(location_id, known, reason, turn)
-
-    def _corrected(self, request: SynthesisRequest, memory: Memory, location_id: SubjectKey) -> Memory:
-        """Return the memory with the persistence that the ground truth allows."""
-        turn = request.context
-        is_not_location = memory.kind not in (None, MemoryKind.LOCATION)
-        if is_not_location or (turn.score_delta > 0 and not request.arrival):
-            # Rules, solutions and dangers keep their persistence. Only their wrong claims are dropped.
-            memory = replace(memory, claims=self._recorder.ledger.valid_claims(location_id, memory))
-        if not memory.persistence.outlives_episode:
-            return memory
-        temporary = self._recorder.ledger.temporary_claim(location_id, memory.claims)
-        if temporary is not None:
-            self.counts.persistence_corrected += 1
-            self._log.warning(
-                "%s memory kept as ephemeral: its claim holds in this episode only",
-                memory.persistence,
-                extra={"title": memory.title, "claim": str(temporary), "turn": turn.turn},
-            )
-            return replace(memory, persistence=Persistence.EPHEMERAL)
-        first = turn.first_visit
-        if location_id != request.location_id:
-            first = is_place(location_id) and self._recorder.visits.is_first(location_id, turn.turn)
-        if memory.persistence is Persistence.CORE and not first:
-            self.counts.core_validation_downgrade += 1
-            self._log.warning(
-                "core on a later visit kept as permanent", extra={"title": memory.title, "turn": turn.turn}
-            )
-            return replace(memory, persistence=Persistence.PERMANENT)
-        return memory
-
-    def _refusal(self, request: SynthesisRequest, fact: "Fact", location_id: SubjectKey, memory: Memory) -> str:
-        """Return why the game state doesn't allow a memory to be stored; "" if it does.
-
-        The ledger already has the whereabouts of things, so a location memory needs claims that can be checked.
-        """
-        if is_location(memory) and not memory.claims:
-            return "the whereabouts of things are known from the game state"
-        corrections = [refuted_by_turn(request, fact, location_id, memory)]
-        if not any(corrections) and (is_location(memory) or memory.persistence is Persistence.CORE):
-            corrections = [self._recorder.ledger.correction(location_id, memory, claim) for claim in memory.claims]
-            # If only some claims of another core memory are wrong, the rest of its text may still be true.
-            if not is_location(memory) and not all(corrections):
-                return ""
-        return next((f"contradicted by the game state: {correction}" for correction in corrections if correction), "")
+                    writer = self._writer
+                    changing = writer.changing_memory(location_id, memory, also_settled=True)
+                    with writer.refusals_logged(), changing as (draft, known):
+                        draft.invalidate(location_id, known, reason, turn)
 
     def _titled(self, titles: set[str], *groups: Sequence[LocatedMemory]) -> list[LocatedMemory]:
         """Return the memory with each title, from the first group that has it. Entries of the ledger are omitted."""

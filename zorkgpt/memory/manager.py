@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt import telemetry
-from zorkgpt.errors import MemoryStoreError
+from zorkgpt.errors import FileError, MemoryStoreError, StateError
 from zorkgpt.llm.messages import LLM
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.by_place import ComputedByPlace, MemoriesByPlace
 from zorkgpt.memory.checks import check_episode, check_name, check_turn, checked_memory
 from zorkgpt.memory.episode import read_session, write_session
+from zorkgpt.memory.guards import GuardCount, NewMemory
 from zorkgpt.memory.models import (
     Memory,
     MemoryEvent,
@@ -33,7 +34,6 @@ from zorkgpt.memory.storage.lasting import EVERY
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, audit, tally
 from zorkgpt.memory.world import TEXT_ADVENTURE
-from zorkgpt.memory.writer import NewMemory
 from zorkgpt.restore_point import Restorer
 
 if TYPE_CHECKING:
@@ -152,8 +152,9 @@ class SimpleMemoryManager(AgentMemory):
         check_turn(turn)
         turn = self._state.turn if turn is None else turn
         writer = self._writer
-        with suppress(MemoryStoreError):
-            return writer.invalidate(location_id, memory_title, reason, turn)
+        with writer.refusals_logged():
+            writer.invalidate(location_id, memory_title, reason, turn)
+            return True
         return False
 
     def invalidate_memories(
@@ -172,17 +173,17 @@ class SimpleMemoryManager(AgentMemory):
             check_turn(new_turn)
         writer = self._writer
         changing = writer.changing_memory(location_id, memory, also_settled=True)
-        with suppress(MemoryStoreError), changing as (draft, known):
-            if known is not None:
-                draft.see_again(location_id, known, new_turn, new_episode)
-                return True
+        with writer.refusals_logged(), changing as (draft, known):
+            draft.see_again(location_id, known, new_turn, new_episode)
+            return True
         return False
 
     def _is_kept(self, new: NewMemory) -> bool:
-        """Store a memory, and return whether it was stored. If it can't be written, the writer logs that."""
+        """Store a memory, and return whether it was stored. If not, the reason is logged."""
         writer = self._writer
-        with suppress(MemoryStoreError):
-            return bool(writer.keep([new]))
+        with writer.refusals_logged():
+            writer.keep([new])
+            return True
         return False
 
     def edit_memory(
@@ -359,8 +360,7 @@ class SimpleMemoryManager(AgentMemory):
                 "open_tentative": tentative,
                 "write_failures": self._writer.write_failures,
                 "evidence_failures": self._writer.credit.failures,
-                "vetoes_obeyed": self._writer.vetoes_obeyed,
-                "person_edits_kept": self._writer.protected,
+                **{count.value: self._writer.guard_counts[count] for count in GuardCount},
                 **asdict(self._learner.counts),
             }
             if self._deduplicator is not None:
@@ -499,15 +499,25 @@ class SimpleMemoryManager(AgentMemory):
         """Write the state of this episode to a file, and return whether this succeeded."""
         with self.store.guard:
             self.flush()
-            return write_session(Path(path), self.snapshot())
+            session = self.snapshot()
+        try:
+            write_session(Path(path), session)
+        except (OSError, FileError) as error:
+            self._log.warning("session not saved", extra={"path": str(path), "error": str(error)})
+            return False
+        return True
 
     def restore_session(self, path: Path | str) -> bool:
         """Restore the state that `save_session` wrote. Return False if there is none for this episode."""
-        with self.store.guard:
-            saved = read_session(Path(path), self._state.episode)
-            if saved is not None:
-                self.restore(saved)
-            return saved is not None
+        try:
+            with self.store.guard:
+                self.restore(read_session(Path(path), self._state.episode))
+        except FileNotFoundError:
+            return False
+        except (OSError, StateError) as error:
+            self._log.warning("session not restored", extra={"error": str(error)})
+            return False
+        return True
 
     def snapshot(self) -> dict[str, object]:
         """Return the state of this episode as plain values for JSON."""

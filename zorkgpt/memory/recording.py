@@ -5,11 +5,9 @@ Entries of places list the things and the attempts. They are derived from the ga
 
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.attempts import Attempts
 from zorkgpt.memory.claims import Claim
 from zorkgpt.memory.credit import creatures_met, is_observed_loss
@@ -109,10 +107,10 @@ class TurnRecorder:
                 entry = self._entry(NOW_HERE, claims, Persistence.EPHEMERAL, turn)
                 self._writer.keep_entry(other_place, self._known.name_of(other_place), entry, known)
             elif known is not None:
-                changing = self._writer.changing_memory(other_place, known, also_settled=True)
-                with suppress(MemoryStoreError), changing as (draft, stored):
-                    if stored is not None:
-                        draft.remove(other_place, stored, "nothing is left here")
+                writer = self._writer
+                changing = writer.changing_memory(other_place, known, also_settled=True)
+                with writer.refusals_logged(), changing as (draft, stored):
+                    draft.remove(other_place, stored, "nothing is left here")
 
     def count_attempts(self) -> None:
         """Update the entries that list the actions without effect at a place."""
@@ -126,7 +124,7 @@ class TurnRecorder:
             tried = [action for action in before if action not in {*failed.values(), *map(one_line, worked)}]
             tried += dict.fromkeys(failed.values())
             if not tried and known is not None:
-                with suppress(MemoryStoreError):
+                with self._writer.refusals_logged():
                     self._writer.invalidate(place, TRIED, "all of these actions have worked since", self._state.turn)
             elif failed or tried != before:
                 entry = Memory(

@@ -1,12 +1,13 @@
 """Writing of memories: lasting ones to the store, ephemeral ones to this process."""
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from zorkgpt.errors import MemoryStoreError
+from zorkgpt.errors import MemoryRefused, MemoryStoreError
 from zorkgpt.memory.checks import utc_now
 from zorkgpt.memory.conditions import Observations
 from zorkgpt.memory.credit import CreditCounter
@@ -16,10 +17,11 @@ from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.events import MemoryEvents
+from zorkgpt.memory.guards import SETTLED, GuardCount, NewMemory, guarded
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.known import KnownMemories
-from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey, SubjectKey
-from zorkgpt.memory.places import place_from_json, place_to_json
+from zorkgpt.memory.models import Memory, MemoryStatus, PlaceKey, SubjectKey
+from zorkgpt.memory.places import place_from_json, place_in_words, place_to_json
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.history import TurnStamp
@@ -27,30 +29,14 @@ from zorkgpt.memory.storage.lasting import episodes_of
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.versions import is_current, known_again, same_words, taking_over, titled
 from zorkgpt.memory.visits import Visits
+from zorkgpt.text import quoted
 
 if TYPE_CHECKING:
     from zorkgpt.memory.dedup.deduplicator import VerdictByWords
 
 
-@dataclass(frozen=True, slots=True)
-class NewMemory:
-    """A memory to store."""
-
-    location_id: SubjectKey
-    """A valid place, see `checked_place`."""
-    name: str
-    """The name of the place; "" if unknown."""
-    memory: Memory
-    given: Mapping[str, Any] = field(default_factory=dict)
-    """Fields to set on a known memory if the new one only repeats it."""
-    replaces: Sequence[str] = ()
-    """The titles or `MemoryId`s of the memories that it supersedes."""
-    turn: int | None = None
-    """The turn in which it supersedes them. None if unknown."""
-
-
 class MemoryWriter:
-    """Adds, replaces and marks memories. A method that returns False changed nothing and logged the reason.
+    """Adds, replaces and marks memories.
 
     A method that can't write logs and counts the failure, and raises a `MemoryStoreError`.
 
@@ -78,10 +64,8 @@ class MemoryWriter:
         self.write_failures = 0
         self._failure_logged = ""
         """The reason why writes fail at present, as logged; "" if they don't."""
-        self.vetoes_obeyed = 0
-        """The number of memories in this episode that were not stored because a person hid them."""
-        self.protected = 0
-        """The number of attempts in this episode to replace or invalidate a memory that a person pinned or edited."""
+        self.guard_counts = Counter[str]()
+        """What the guards did in this episode, by `GuardCount`."""
         self._log = log
         self._state = state
         self._debug = debug
@@ -108,39 +92,68 @@ class MemoryWriter:
                 return len(draft.changes)
         return 0
 
-    def keep(self, new: "Sequence[NewMemory]", *, is_informed: bool = False) -> list[str]:
+    def keep(self, new: Sequence[NewMemory], *, is_informed: bool = False) -> list[NewMemory]:
         """Store memories in one write. One that repeats a stored memory counts as another observation of it.
 
         Args:
             is_informed: Whether the author saw the memories of the places and named the ones to replace.
 
         Returns:
-            The ids of the memories, or of those that they repeat, in order. [] if nothing was stored because a person
-            hid one of them, or because one can't supersede the memories that it names.
+            The memories as the guards accepted them, with the ids of the stored ones, or of those that they repeat.
 
         Raises:
+            MemoryRefused: If a guard refuses one of the memories. Nothing was stored.
             MemoryStoreError: If the memories can't be written.
         """
-        # Ask the judge before locking anything.
-        verdicts = self._verdicts(new, is_informed=is_informed)
-        kept: list[tuple[Decision, str]] = []
-        lasting = any(each.memory.persistence.outlives_episode for each in new)
+        # Ask models before locking anything.
+        offered = [self._with_findings(each) for each in new]
+        accepted = [each for _, each in offered]
+        verdicts = self._verdicts(accepted, is_informed=is_informed)
+        kept: list[tuple[NewMemory, Decision]] = []
+        lasting = any(each.memory.persistence.outlives_episode for each in accepted)
         places = {each.location_id for each in new}
         with self.changing(lasting=lasting, places=places) as draft:
-            # A database is asked for all ids at once.
-            draft.lasting.taken({memory_id(each.location_id, each.memory) for each in new})
-            for each, verdicts_of_each in zip(new, verdicts, strict=True):
-                put = self._put(draft, each, verdicts_of_each, is_informed=is_informed)
-                if put is None:
-                    draft.discard()
-                    return []
-                kept.append(put)
+            if len(new) > 1:
+                # A database is asked for all ids at once.
+                draft.lasting.taken({memory_id(each.location_id, each.memory) for each in accepted})
+            for (each, _), verdicts_of_each in zip(offered, verdicts, strict=True):
+                kept.append(self._put(draft, each, verdicts_of_each, is_informed=is_informed))
         if self.deduplicator is not None:
-            for each, (decision, _) in zip(new, kept, strict=True):
+            for each, decision in kept:
                 self.deduplicator.note(each.location_id, each.memory, decision)
-        return [stored_id for _, stored_id in kept]
+        return [each for each, _ in kept]
 
-    def _verdicts(self, new: "Sequence[NewMemory]", *, is_informed: bool) -> "list[VerdictByWords]":
+    def _with_findings(self, new: NewMemory) -> tuple[NewMemory, NewMemory]:
+        """Return a memory with what the word check and the judge found, and the same as the guards accept it now."""
+        if new.evidence is None:
+            return new, new
+        with self.store.guard:
+            accepted = self._guarded(new, self.known.book)
+        if self.deduplicator is None:
+            return new, accepted
+        place, memory, deduplicator = new.location_id, accepted.memory, self.deduplicator
+        hidden = deduplicator.said_by_hidden(place, new.name, memory, [old for old in accepted.present if old.vetoed])
+        if hidden is not None:
+            # This refuses it, so that the judge isn't asked about other memories.
+            self._guarded(replace(new, hidden=hidden), self.known.book)
+        named = zip(accepted.replaces, accepted.replaced, strict=True)
+        # One that says the same is not replaced, but seen again.
+        repeated = {name for name, old in named if deduplicator.says_the_same(place, old, memory)}
+        return (
+            replace(new, replaces=[name for name in new.replaces if name not in repeated]),
+            replace(accepted, replaces=[name for name in accepted.replaces if name not in repeated]),
+        )
+
+    def _guarded(self, new: NewMemory, book: MemoryBook) -> NewMemory:
+        """Return a memory as the guards accept it. A refusal is counted and reported as an event."""
+        try:
+            return guarded(replace(new, present=book.memories(new.location_id)))
+        except MemoryRefused as refusal:
+            self.guard_counts[refusal.count] += 1
+            self.events.ignore(new.location_id, new.memory, refusal.reason)
+            raise
+
+    def _verdicts(self, new: Sequence[NewMemory], *, is_informed: bool) -> "list[VerdictByWords]":
         """Return the judge's verdicts for each memory and those of its place, including those before it in `new`."""
         if self.deduplicator is None or self.deduplicator.has_only_words:
             return [{}] * len(new)
@@ -159,92 +172,81 @@ class MemoryWriter:
             after.append(each.memory)
         return verdicts
 
-    def _replaced(self, draft: Draft, new: "NewMemory") -> list[Memory] | None:
-        """Return the memories that a new one supersedes. None if this is not allowed, or none of them exists."""
-        place, is_lasting = new.location_id, new.memory.persistence.outlives_episode
-        found = (_titled(draft.book, place, title, new.memory.persistence) for title in new.replaces)
-        olds = [old for old in found if old is not None]
-        if not olds:
-            self._log.warning("nothing to supersede", extra={"location_id": place, "titles": list(new.replaces)})
-            return None
-        if self._is_settled_by_person(place, olds):
-            return None
-        lasting = next((old for old in olds if old.persistence.outlives_episode), None)
-        if lasting is not None and not is_lasting:
-            self._log.warning(
-                "%s is not superseded by %s: the restart would lose what is known",
-                lasting.persistence,
-                new.memory.persistence,
-                extra={"location_id": place, "old": lasting.title, "new": new.memory.title},
-            )
-            return None
-        return olds
-
     def _put(
-        self, draft: Draft, new: "NewMemory", verdicts: "VerdictByWords", *, is_informed: bool
-    ) -> tuple[Decision, str] | None:
-        """Put a memory into the draft. Return the decision about it, and the id of the stored memory.
+        self, draft: Draft, new: NewMemory, verdicts: "VerdictByWords", *, is_informed: bool
+    ) -> tuple[NewMemory, Decision]:
+        """Put a memory into the draft. Return it as stored, and the decision about it.
 
-        Returns:
-            None if a person hid the memory, or if it can't supersede the memories that it names.
+        Raises:
+            MemoryRefused: If a guard refuses it.
         """
-        place, memory, known = new.location_id, new.memory, draft.lasting.memories(new.location_id)
-        decision = NEW
-        if self.deduplicator is not None and not new.replaces:
-            decision = self.deduplicator.decide(place, memory, known, is_informed=is_informed, verdicts=verdicts)
-        joins = decision.joins(memory)
-        if not joins and self._is_forbidden_in_words(place, memory, known):
-            return None
-        olds = self._replaced(draft, new) if new.replaces else []
-        if olds is None:
-            return None
+        new = self._guarded(new, draft.book)
+        place, memory, decision = new.location_id, new.memory, NEW
+        for message, count in new.corrections:
+            self.guard_counts[count] += 1
+            self._log.warning("%s", message, extra={"location_id": place, "title": memory.title})
+        if self.deduplicator is not None and not new.replaced:
+            decision = self.deduplicator.decide(place, memory, new.present, is_informed=is_informed, verdicts=verdicts)
         self.known.note_name(place, new.name)
-        stored = (
-            decisions.apply(draft, place, new.name, memory, decision) if joins else self._add(draft, new, olds, known)
-        )
+        if decision.joins(memory):
+            stored = decisions.apply(draft, place, new.name, memory, decision)
+        else:
+            stored = self._add(draft, new)
         # A known memory may lack these fields.
         if new.given and not stored.is_settled_by_person and (changed := replace(stored, **new.given)) != stored:
             stored = draft.replace(place, stored, changed, "edited")
-        return decision, memory_id(place, stored)
+        return replace(new, stored_id=memory_id(place, stored)), decision
 
-    def invalidate(self, location_id: SubjectKey, title: str, reason: str, turn: int | None) -> bool:
-        """Mark a memory as wrong. False without a reason, or if a person has pinned or edited it.
+    def invalidate(self, location_id: SubjectKey, title: str, reason: str, turn: int | None) -> None:
+        """Mark a memory as wrong.
 
         Raises:
+            MemoryRefused: If there is no reason or no such memory, or if a person has pinned or edited it.
             MemoryStoreError: If the change can't be written.
         """
         if not reason.strip():
-            self._log.warning("not invalidated: no reason given", extra={"location_id": location_id, "title": title})
-            return False
+            raise MemoryRefused(f"{quoted(title)} was not marked as wrong: the reason is blank.")
         self.refresh()
-        found = _titled(self.known.book, location_id, title, Persistence.PERMANENT)
+        found = titled(self.known.book.memories(location_id), title, location_id)
         if found is None:
-            self._log.warning("nothing to invalidate", extra={"location_id": location_id, "title": title})
-            return False
+            raise MemoryRefused(f"There is no current memory {quoted(title)} at {place_in_words(location_id)}.")
         with self.changing_memory(location_id, found) as (draft, known):
-            if known is not None:
-                draft.invalidate(location_id, known, reason, turn)
-        return known is not None
+            draft.invalidate(location_id, known, reason, turn)
+
+    @contextmanager
+    def refusals_logged(self) -> Iterator[None]:
+        """Continue after a change that was refused, which is logged, or that could not be written."""
+        try:
+            yield
+        except MemoryRefused as refusal:
+            self._log.warning("%s", refusal)
+        except MemoryStoreError:
+            # `changing` has logged it.
+            pass
 
     @contextmanager
     def changing_memory(
         self, location_id: SubjectKey, memory: Memory, *, also_settled: bool = False
-    ) -> Iterator[tuple[Draft, Memory | None]]:
+    ) -> Iterator[tuple[Draft, Memory]]:
         """Change one memory, which is found by its words.
 
         Args:
             also_settled: Whether one that a person has pinned or edited may be changed too.
 
         Yields:
-            The draft, and the stored memory. None if it no longer exists or may not be changed.
+            The draft, and the stored memory.
 
         Raises:
+            MemoryRefused: If the memory no longer exists or may not be changed.
             MemoryStoreError: If the change can't be written.
         """
         with self.changing(lasting=memory.persistence.outlives_episode) as draft:
             known = _known(draft, location_id, memory)
-            if known is not None and not also_settled and self._is_settled_by_person(location_id, [known]):
-                known = None
+            if known is None:
+                raise MemoryRefused(f"There is no memory {quoted(memory.title)} at {place_in_words(location_id)} now.")
+            if known.is_settled_by_person and not also_settled:
+                self.guard_counts[GuardCount.SETTLED] += 1
+                raise MemoryRefused(f"{quoted(known.title)} was not changed: {SETTLED}.")
             yield draft, known
 
     def keep_entry(
@@ -271,38 +273,6 @@ class MemoryWriter:
                 new = replace(stored, text=entry.text, claims=entry.claims)
                 stored = draft.replace(location_id, stored, new, "edited", "seen in the game")
             draft.see_again(location_id, stored, seen, entry.episode)
-
-    def replaceable(self, location_id: SubjectKey, titles: Sequence[str], new: Memory) -> list[str]:
-        """Return the titles of the memories that this one may supersede.
-
-        Memories that a person pinned or edited are omitted, and so are those that say the same.
-        """
-        current = self.known.current(location_id)
-        replaceable = []
-        for title in dict.fromkeys(titles):
-            old = titled(current, title)
-            if old is not None:
-                if self._is_settled_by_person(location_id, [old]):
-                    continue
-                if self.deduplicator is not None and self.deduplicator.says_the_same(location_id, old, new):
-                    continue
-            replaceable.append(title)
-        return replaceable
-
-    def is_forbidden(self, location_id: SubjectKey, name: str, memory: Memory) -> bool:
-        """Return whether a person hid a memory at this place that says the same, and count it.
-
-        With a judge, paraphrases are recognized too.
-        """
-        vetoed = [old for old in self._stored(location_id) if old.vetoed]
-        if self._is_forbidden_in_words(location_id, memory, vetoed):
-            return True
-        if not vetoed or self.deduplicator is None:
-            return False
-        compared_with = self.deduplicator.comparisons(location_id, memory, vetoed)
-        judged = self.deduplicator.judged(location_id, name, memory, compared_with)
-        same = next((each.known for each in judged if each.relation in ("same", "adds")), None)
-        return same is not None and self._obey(location_id, memory, same)
 
     @contextmanager
     def changing(
@@ -409,7 +379,7 @@ class MemoryWriter:
         self.known.ephemeral = {}
         self._episode_start = None
         self.observations.clear()
-        self.vetoes_obeyed = self.protected = 0
+        self.guard_counts.clear()
         if self.deduplicator is not None:
             self.deduplicator.reset()
 
@@ -442,6 +412,7 @@ class MemoryWriter:
             "write_failures": self.write_failures,
             "journal": [end if self._episode_start is None else self._episode_start, end],
             "evidence": self.credit.snapshot(),
+            "guard_counts": dict(self.guard_counts),
         }
         return saved if self.deduplicator is None else saved | self.deduplicator.snapshot()
 
@@ -456,6 +427,7 @@ class MemoryWriter:
         self.known.names.update((place_from_json(place), str(name)) for place, name in saved["names"])
         self.write_failures = int(saved["write_failures"])
         self.credit.restore(saved["evidence"])
+        self.guard_counts.update(saved["guard_counts"])
         if self.deduplicator is not None:
             self.deduplicator.restore(saved)
         if self._debug:
@@ -463,30 +435,29 @@ class MemoryWriter:
 
     # Changes
 
-    def _add(self, draft: Draft, new: "NewMemory", olds: Sequence[Memory], lasting: Sequence[Memory]) -> Memory:
+    def _add(self, draft: Draft, new: NewMemory) -> Memory:
         """Add a memory, or count another observation if it is known, and supersede the replaced ones.
 
         A lasting memory also replaces an ephemeral one with the same words. Returns the stored memory.
-
-        Args:
-            olds: The memories that it supersedes.
-            lasting: The lasting memories of its place.
         """
-        location_id, memory = new.location_id, new.memory
+        location_id, memory, olds = new.location_id, new.memory, list(new.replaced)
         is_lasting = memory.persistence.outlives_episode
-        if is_lasting:
-            for old in _ephemeral(draft, location_id):
-                if is_current(old) and same_words(old, memory) and not any(each is old for each in olds):
-                    olds = [*olds, old]
-        alike = lasting if is_lasting else _ephemeral(draft, location_id)
         replaced = set(map(id, olds))
-        others = [other for other in alike if id(other) not in replaced]
+        others = []
+        for other in new.present:
+            if id(other) in replaced:
+                continue
+            if other.persistence.outlives_episode == is_lasting:
+                others.append(other)
+            elif is_lasting and is_current(other) and same_words(other, memory):
+                olds.append(other)
         known = known_again(others, memory) if is_current(memory) else None
         confirms = memory.status == MemoryStatus.ACTIVE
         is_unsettled = known is not None and known.status == MemoryStatus.TENTATIVE and not known.is_settled_by_person
         if known is not None and is_unsettled and confirms and not _is_contested(known, others):
             memory = taking_over(memory, known, episodes_of(draft.lasting, location_id))
-            olds, known = [*olds, known], None
+            olds.append(known)
+            known = None
         if known is None:
             stored = draft.add(location_id, new.name, memory, visits=self.visits.uncounted(location_id))
         else:
@@ -494,30 +465,6 @@ class MemoryWriter:
         for old in olds:
             draft.supersede(location_id, old, memory.title, new.turn)
         return stored
-
-    def _stored(self, location_id: SubjectKey) -> list[Memory]:
-        with self.store.guard:
-            return self.store.lasting.memories(location_id)
-
-    def _is_forbidden_in_words(self, location_id: SubjectKey, memory: Memory, known: Iterable[Memory]) -> bool:
-        for old in known:
-            if old.vetoed and says_the_same(old, memory):
-                return self._obey(location_id, memory, old)
-        return False
-
-    def _obey(self, location_id: SubjectKey, memory: Memory, vetoed: Memory) -> bool:
-        self.vetoes_obeyed += 1
-        self.events.ignore(location_id, memory, f"hidden by a person: {vetoed.title}")
-        return True
-
-    def _is_settled_by_person(self, location_id: SubjectKey, olds: Sequence[Memory]) -> bool:
-        for old in olds:
-            if old.is_settled_by_person:
-                self.protected += 1
-                extra = {"location_id": location_id, "title": old.title}
-                self._log.warning("not changed: a person has pinned or edited this memory", extra=extra)
-                return True
-        return False
 
 
 def _ephemeral(draft: Draft, location_id: SubjectKey) -> tuple[Memory, ...]:
@@ -536,19 +483,7 @@ def _known(draft: Draft, location_id: SubjectKey, memory: Memory) -> Memory | No
     return known_again(draft.lasting.memories(location_id) if is_lasting else _ephemeral(draft, location_id), memory)
 
 
-def _titled(book: MemoryBook, location_id: SubjectKey, title: str, persistence: Persistence) -> Memory | None:
-    """Find a memory by title. Those that last as long (lasting or ephemeral) take precedence."""
-    lasting = titled(book.lasting.memories(location_id), title, location_id)
-    ephemeral = titled(book.ephemeral.get(location_id, ()), title, location_id)
-    return (lasting or ephemeral) if persistence.outlives_episode else (ephemeral or lasting)
-
-
 def _is_contested(known: Memory, others: Iterable[Memory]) -> bool:
     """Return whether a contradicting memory is tentative too, so that repeating this one doesn't confirm it."""
     rivals = (other for other in others if other is not known and other.status == MemoryStatus.TENTATIVE)
     return any(compared(rival, known, None).relation == "conflict" for rival in rivals)
-
-
-def says_the_same(known: Memory, memory: Memory) -> bool:
-    """Return whether the memory says what the known one says, or more, by its words."""
-    return same_words(known, memory) or compared(known, memory, None).relation in ("same", "adds")

@@ -246,6 +246,13 @@ class Deduplicator:
         """Return the comparisons, with the judge's verdicts for those that are unsure."""
         return _with_verdicts(comparisons, self._asked(location_id, name, new, comparisons))
 
+    def said_by_hidden(
+        self, location_id: SubjectKey, name: str, new: Memory, hidden: Sequence[Memory]
+    ) -> Memory | None:
+        """Return the hidden memory that the new one repeats or extends, by its words or as the judge finds."""
+        judged = self.judged(location_id, name, new, self.comparisons(location_id, new, hidden))
+        return next((each.known for each in judged if _merges(each)), None)
+
     def _asked(
         self, location_id: SubjectKey, name: str, new: Memory, comparisons: Sequence[Comparison]
     ) -> VerdictByWords:
