@@ -254,8 +254,6 @@ class Learner:
         self._writer.refresh()
         if not turn.arrival:
             self._observe(turn)
-            repeated = self._recorder.attempts.is_repeated(turn) or turn.context.repeated
-            turn = replace(turn, context=replace(turn.context, repeated=repeated))
         return self._questions.about(turn)
 
     def _observe(self, turn: SynthesisRequest) -> None:

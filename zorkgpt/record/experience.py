@@ -7,7 +7,7 @@ those of its turns again.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-Place = int | str | None
+Place = int | str | tuple[int | str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
