@@ -665,7 +665,7 @@ class Learner:
             return replace(memory, persistence=Persistence.EPHEMERAL)
         first = turn.first_visit
         if location_id != request.location_id:
-            first = is_place(location_id) and self._recorder.visits.is_first(location_id, turn.turn)
+            first = is_place(location_id) and self._recorder.is_first_visit(location_id, turn.turn)
         if memory.persistence is Persistence.CORE and not first:
             self.counts.core_validation_downgrade += 1
             self._log.warning(

@@ -74,12 +74,10 @@ class TurnRecorder:
         with self._known.store.guard:
             context = self._completed(location_id, given, arrival=arrival)
             self.visits.enter(location_id, self._state.episode)
-            if not arrival:
-                self.visits.processed(location_id, context.turn)
-                if context.location_changed:
-                    # After a death the game may continue anywhere, or end.
-                    reached = context.location_after if context.first_look or not context.died else None
-                    self.visits.record_move(reached, self._state.episode)
+            if not arrival and context.location_changed:
+                # After a death the game may continue anywhere, or end.
+                reached = context.location_after if context.first_look or not context.died else None
+                self.visits.record_move(reached, self._state.episode)
         action = self._action_of(action, context, arrival=arrival)
         turn = SynthesisRequest(location_id, name, action, response, context, arrival=arrival)
         self._state.begin_recording(turn)
@@ -191,7 +189,7 @@ class TurnRecorder:
         has_first_visit = isinstance(given, ZMachineContext) or "first_visit" in (given or {})
         if has_first_visit and not arrival:
             return context
-        return replace(context, first_visit=self.visits.is_first(location_id, context.turn))
+        return replace(context, first_visit=self.is_first_visit(location_id, context.turn))
 
     def _action_of(self, action: str, context: ZMachineContext, *, arrival: bool) -> str:
         """Return the action. An arrival without one gets the last action of the turn; "" for the opening text."""
@@ -202,6 +200,11 @@ class TurnRecorder:
         return action
 
     # What was recorded
+
+    def is_first_visit(self, location_id: PlaceKey, turn: int) -> bool:
+        """Return True until the end of the first turn *at* the location in this episode."""
+        first = next(self.experience.at(location_id), None)
+        return first is None or first.turn >= turn
 
     def things_at(self, location_id: PlaceKey) -> tuple[Thing, ...]:
         """Return the things and creatures at a location, or those that start there if it isn't the current one."""
