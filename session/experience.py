@@ -38,6 +38,8 @@ class ActionResult(IntEnum):
     """The player died, or the game ended without victory."""
     WON = 256
     """It won the game."""
+    ANSWERED = 512
+    """It answered a question instead of giving a command."""
 
 
 def row_of(turn: TurnRecord) -> ExperienceRow:
@@ -54,6 +56,7 @@ def row_of(turn: TurnRecord) -> ExperienceRow:
         ActionResult.UNPLAYED: bool(step.refused or step.fault),
         ActionResult.LOST: step.died or (step.finished and not step.victory),
         ActionResult.WON: step.finished and step.victory,
+        ActionResult.ANSWERED: step.is_answer,
     }
     return ExperienceRow(
         episode=turn.episode,

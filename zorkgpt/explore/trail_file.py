@@ -18,7 +18,7 @@ from zorkgpt.runlog.events import EpisodeStarted, LeftToTry, PlayerKind
 
 log = logging.getLogger("zorkgpt.explore")
 
-VERSION = 8
+VERSION = 9
 
 
 _FORMAT = TypeAdapter(tuple[int, int, Trail])

@@ -40,6 +40,11 @@ class ExperienceRow:
         """Return whether the outcome has one of these flags."""
         return bool(self.outcome & outcome)
 
+    @property
+    def stayed(self) -> bool:
+        """Whether it ended at the same place."""
+        return self.reached == self.place
+
 
 class Experience:
     """The rows of one or more episodes, in order.
