@@ -40,6 +40,8 @@ class ActionResult(IntEnum):
     """It won the game."""
     ANSWERED = 512
     """It answered a question instead of giving a command."""
+    ALTERED = 1024
+    """It changed an attribute of an object."""
 
 
 def row_of(turn: TurnRecord) -> ExperienceRow:
@@ -57,6 +59,7 @@ def row_of(turn: TurnRecord) -> ExperienceRow:
         ActionResult.LOST: step.died or (step.finished and not step.victory),
         ActionResult.WON: step.finished and step.victory,
         ActionResult.ANSWERED: step.is_answer,
+        ActionResult.ALTERED: any(not change.by_itself for change in step.changed),
     }
     return ExperienceRow(
         episode=turn.episode,
