@@ -1,9 +1,11 @@
 """Record the results of turns in the memory."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from game_interface.models import Location, Transition
 from orchestration.services import Services
+from session.experience import ActionResult
 from session.ground_truth import ground_truth
 from session.outcome import shows_outcome
 from zorkgpt.directions import DIRECTIONS, exit_name
@@ -12,9 +14,6 @@ from zorkgpt.memory.synthesis import SynthesisRequest, request_from
 
 MEMORY = "memory"
 """The kind of background work that asks what a turn teaches."""
-
-_LONGEST_STAY = 50
-"""Maximum turns to look back for changes at a place."""
 
 
 class TurnLearner:
@@ -93,10 +92,5 @@ class TurnLearner:
 
     def _has_changed_something(self, place: int) -> bool:
         """Return whether the player has changed something since arriving at the current place."""
-        for record in reversed(self._state.history.recent(_LONGEST_STAY)):
-            step = record.transition
-            if step.before.location is None or step.before.location.num != place or step.after.location is None:
-                return False
-            if step.after.location.num == place and any(not change.by_itself for change in step.changed):
-                return True
-        return False
+        stay = takewhile(lambda row: row.place == row.reached == place, reversed(self._state.experience.rows))
+        return any(row.shows(ActionResult.ALTERED) for row in stay)

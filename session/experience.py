@@ -38,6 +38,10 @@ class ActionResult(IntEnum):
     """The player died, or the game ended without victory."""
     WON = 256
     """It won the game."""
+    ANSWERED = 512
+    """It answered a question instead of giving a command."""
+    ALTERED = 1024
+    """It changed an attribute of an object."""
 
 
 def row_of(turn: TurnRecord) -> ExperienceRow:
@@ -54,6 +58,8 @@ def row_of(turn: TurnRecord) -> ExperienceRow:
         ActionResult.UNPLAYED: bool(step.refused or step.fault),
         ActionResult.LOST: step.died or (step.finished and not step.victory),
         ActionResult.WON: step.finished and step.victory,
+        ActionResult.ANSWERED: step.is_answer,
+        ActionResult.ALTERED: any(not change.by_itself for change in step.changed),
     }
     return ExperienceRow(
         episode=turn.episode,

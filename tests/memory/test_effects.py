@@ -378,6 +378,19 @@ def test_uncounted_attempts_are_counted_after_an_interruption(play, state):
     assert attempt_counts(later) == [2]
 
 
+def test_counted_attempts_are_not_counted_again_after_an_interruption(play, state):
+    manager = play()
+    for action in ("push wall", "pull wall", "turn wall"):
+        turn(manager, state, action, "No.")
+    leave(manager, state)
+    saved = json.loads(json.dumps(manager.snapshot()))
+    manager.close()
+    later = play()
+    later.restore(saved)
+    later.flush()
+    assert attempt_counts(later) == [3]
+
+
 def test_vetoed_attempts_entry_stays_hidden(play, state):
     manager = play()
     turn(manager, state, "push wall", "No.")

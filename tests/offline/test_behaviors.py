@@ -9,7 +9,7 @@ from session.experience import ActionResult
 from tests.fixtures.rules import a_turn, an_episode
 from zorkgpt.offline import behaviors
 from zorkgpt.offline.experience import PastEpisodes
-from zorkgpt.offline.notes import EpisodeNotes, LastTurn
+from zorkgpt.offline.notes import EpisodeNotes
 from zorkgpt.offline.observing import observe_result
 from zorkgpt.offline.phrases import is_dark, is_hostile, is_laden
 from zorkgpt.offline.scoring_plan import ScoringStep
@@ -29,8 +29,16 @@ LADEN = replace(CONTEXT, response="You can't get up there with what you're carry
 STRIKE = "attack ugly ogre with sword"
 
 
-def after(action: str, *, score: int = 10, aboard: bool = False) -> Episode:
-    return an_episode(notes=EpisodeNotes(last=LastTurn(CAVE.num, action, score, aboard)))
+def played(episode: Episode, action: str, *, points: int = 0, outcome: int = 0) -> None:
+    experience = episode.past.experience
+    row = ExperienceRow(2, 1, CAVE.num, action, outcome=outcome, points=points, reached=CAVE.num)
+    experience.add(row)
+
+
+def after(action: str, *, points: int = 0, outcome: int = 0) -> Episode:
+    episode = an_episode()
+    played(episode, action, points=points, outcome=outcome)
+    return episode
 
 
 def action_of(behavior: behaviors.Behavior, context: PlayerContext, episode: Episode | None = None) -> str | None:
@@ -64,7 +72,7 @@ def test_fight_continues_until_the_enemy_is_gone():
 def test_hostile_creature_is_fought_after_a_quiet_turn():
     episode = an_episode()
     assert action_of(behaviors.fight, CONTEXT, episode) == STRIKE
-    episode.notes.last = LastTurn(CAVE.num, "wait", 10, False)
+    played(episode, "wait")
     assert action_of(behaviors.fight, replace(CONTEXT, response="It grins."), episode) == STRIKE
 
 
@@ -84,8 +92,7 @@ def blows(*earlier: int) -> int:
         experience.earlier.add(ExperienceRow(1, 1, CAVE.num, STRIKE, outcome=outcome))
     episode = an_episode(past=PastEpisodes(experience))
     while action_of(behaviors.fight, CONTEXT, episode) == STRIKE:
-        experience.add(ExperienceRow(2, 1, CAVE.num, STRIKE))
-        episode.notes.last = LastTurn(CAVE.num, STRIKE, 10, False)
+        played(episode, STRIKE)
         observed(episode, replace(CONTEXT, response="It staggers."))
     return len(experience.rows)
 
@@ -137,16 +144,16 @@ def test_one_of_several_valuable_things_is_dropped_for_a_narrow_exit():
 
 
 @pytest.mark.parametrize(
-    ("action", "score", "held", "expected"),
+    ("action", "points", "held", "expected"),
     [
         ("take ring", 5, (Item(9, "ring"),), {"valued": {"ring"}}),
         ("put ring in box", 5, (), {"given_up": {"ring"}}),
-        ("put ring in box", 10, (), {"take_back": "ring"}),
-        ("put ring on big table", 10, (), {"take_back": "ring"}),
+        ("put ring in box", 0, (), {"take_back": "ring"}),
+        ("put ring on big table", 0, (), {"take_back": "ring"}),
     ],
 )
-def test_points_show_value_and_destination_of_a_thing(action, score, held, expected):
-    episode = after(action, score=score)
+def test_points_show_value_and_destination_of_a_thing(action, points, held, expected):
+    episode = after(action, points=points)
     notes = observed(episode, replace(CONTEXT, observation=replace(NOW, inventory=held)))
     assert {name: getattr(notes, name) for name in expected} == expected
     assert action_of(behaviors.take_back, CONTEXT, episode) == ("take ring" if "take_back" in expected else None)
@@ -165,9 +172,10 @@ def test_lit_thing_gives_light_while_held():
 
 def test_vehicle_is_left_where_it_cannot_go():
     boat = replace(CONTEXT, observation=replace(NOW, vehicle=Location(30, "boat")))
-    assert action_of(behaviors.leave_vehicle, boat, after("north", aboard=True)) == "out"
-    assert action_of(behaviors.leave_vehicle, boat, after("out", aboard=True)) is None
-    assert action_of(behaviors.leave_vehicle, CONTEXT, after("north", aboard=True)) is None
+    assert action_of(behaviors.leave_vehicle, boat, after("north")) == "out"
+    assert action_of(behaviors.leave_vehicle, boat, after("in", outcome=ActionResult.WORKED)) is None
+    assert action_of(behaviors.leave_vehicle, boat, after("out")) is None
+    assert action_of(behaviors.leave_vehicle, CONTEXT, after("north")) is None
 
 
 @pytest.mark.parametrize("text", ["It is pitch black.", "It's too dark to see!", "It is now very dark in here."])

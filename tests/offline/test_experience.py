@@ -21,7 +21,7 @@ from zorkgpt.offline.experience import PastEpisodes, past_episodes
 from zorkgpt.offline.explorer import OfflineExplorer
 from zorkgpt.offline.exploring import explore
 from zorkgpt.offline.grammar_tries import analyzed, commands
-from zorkgpt.offline.notes import EpisodeNotes, LastTurn, PlaceNotes, TriesHere
+from zorkgpt.offline.notes import EpisodeNotes, PlaceNotes, TriesHere
 from zorkgpt.offline.observing import observe_place, observe_result
 from zorkgpt.offline.offers import usual_verbs
 from zorkgpt.offline.outcomes import ActionOutcome
@@ -222,7 +222,9 @@ def test_named_things_are_tried_by_their_attributes():
     language = Language(9, words, verbs, names)
     marks = {20: {"takeable": True, "openable": False}, 21: {"takeable": False, "openable": True}, 22: {}}
     scene = Scene(frozenset(), frozenset(), frozenset({20, 21}), frozenset({20, 21, 22}), attributes=marks)
-    episode = an_episode(notes=EpisodeNotes(last=LastTurn(HALL.num, "examine box", 0, aboard=False)))
+    episode = an_episode()
+    tries = episode.past.experience
+    tries.add(ExperienceRow(1, 1, HALL.num, "examine box", reached=HALL.num))
     episode.nouns = Nouns(words, language)
     context = replace(CONTEXT, observation=replace(NOW, visible=()), response="A lid, a crack. Above it the sky.")
     observe_place(a_turn(context, episode, scene=scene, language=language), [usual_verbs])
@@ -232,7 +234,7 @@ def test_named_things_are_tried_by_their_attributes():
         "open crack": Tier.HANDLE,
     }
     # A command that the parser refuses takes no time.
-    episode.notes.last = LastTurn(HALL.num, "open crack", 0, aboard=False, moves=0)
+    tries.add(ExperienceRow(1, 2, HALL.num, "open crack", outcome=ActionResult.REFUSED, reached=HALL.num))
     refused = replace(context, response="You can't see any such thing.", failed_here=("open crack",))
     observe_result(a_turn(refused, episode, scene=scene, language=language))
     assert list(episode.place(HALL.num).mentioned) == ["lid"]

@@ -120,7 +120,7 @@ def test_opener_without_effect_is_not_used_again():
     for turn, (response, failed) in enumerate(responses, start=1):
         if played:
             outcome = ActionResult.FAILED if played[-1] in failed else ActionResult.WORKED
-            experience.add(ExperienceRow(1, turn - 1, 1, played[-1], outcome=outcome, response=response))
+            experience.add(ExperienceRow(1, turn - 1, 1, played[-1], outcome=outcome, response=response, reached=1))
         context = replace(bare, response=response, failed_here=failed, turn=turn)
         played.append(explorer.get_action_with_reasoning(context).action)
     assert played[:4] == ["open trap door", "down", "open trap door", "down"]

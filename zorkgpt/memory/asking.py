@@ -170,11 +170,11 @@ def states_outcome(memory: Memory, action: str, outcome: str) -> bool:
     return bool(outcome) and memory.outcome == outcome and folded(memory.action) == folded(action)
 
 
-def attempt_key(turn: SynthesisRequest) -> str:
-    """Return a key that is equal only for turns with the same action, response and state."""
+def state_key(turn: SynthesisRequest) -> str:
+    """Return a key that is equal only for turns with the same response and state."""
     context = turn.context
     state = sorted(claim.short for claim in context.state)
-    return _hash([turn.location_id, folded(turn.action), turn.response, state, sorted(context.inventory_before)])
+    return _hash([turn.response, state, sorted(context.inventory_before)])
 
 
 def changes_anything(turn: SynthesisRequest) -> bool:

@@ -253,10 +253,8 @@ class CreditCounter:
         self._log = log
         self._shown = _NOTHING_SHOWN
         self._episode: int | str | None = None
-        self._noted: set[tuple[int, SubjectKey, str]] = set()
-        """Turn, location and title of the trials of this episode."""
-        self._worked: set[tuple[SubjectKey, str, ParsedAction | None]] = set()
-        """Location, title and action of trials that worked in this episode. Repeating the action may have no effect."""
+        self._noted: dict[tuple[int, SubjectKey, str], Trial] = {}
+        """The trials of this episode by turn, location and title."""
         self._pending: list[Trial] = []
         self.failures = 0
 
@@ -291,7 +289,7 @@ class CreditCounter:
             verdict = None if _is_newer(memory, turn.turn, episode) else outcome_matches(memory, action, turn)
             # A failure may have another reason. A death counts in any state.
             if verdict is False and not turn.died:
-                has_reason = self._has_happened(location_id, memory, parsed)
+                has_reason = parsed.verb != GO and self._has_happened(location_id, memory, action)
                 verdict = None if has_reason or self._is_another_state(location_id, memory, turn) else False
             if verdict is not None:
                 self._add(Trial(episode, turn.turn, location_id, memory.title, action, outcome_in_words(turn), verdict))
@@ -357,16 +355,13 @@ class CreditCounter:
             return
         self._episode = episode
         self._noted.clear()
-        self._worked.clear()
         try:
-            for trial in self._trials.own_trials(episode):
-                self._remember(trial)
+            self._noted = {_key(trial): trial for trial in self._trials.own_trials(episode)}
         except MemoryStoreError as error:
             self._fail(error)
         # Pending trials from a checkpoint may have been counted before the process was interrupted.
         self._pending = [trial for trial in self._pending if _key(trial) not in self._noted]
-        for trial in self._pending:
-            self._remember(trial)
+        self._noted |= {_key(trial): trial for trial in self._pending}
 
     def _fail(self, error: MemoryStoreError) -> None:
         self.failures += 1
@@ -375,25 +370,21 @@ class CreditCounter:
 
     def _add(self, trial: Trial) -> None:
         if _key(trial) not in self._noted:
-            self._remember(trial)
+            self._noted[_key(trial)] = trial
             self._pending.append(trial)
 
-    def _has_happened(self, location_id: SubjectKey, memory: Memory, parsed: ParsedAction) -> bool:
-        """Return whether the promised effect already happened in this episode. False for walks."""
-        if parsed.verb == GO or memory.category not in PROMISING:
+    def _has_happened(self, location_id: SubjectKey, memory: Memory, action: str) -> bool:
+        """Return whether the promised effect already happened in this episode."""
+        if memory.category not in PROMISING:
             return False
-        is_of_this_episode = self._episode is not None and same_episode(memory.episode, self._episode)
-        return is_of_this_episode or (location_id, memory.title, parsed) in self._worked
+        trials = (trial for key, trial in self._noted.items() if key[1:] == (location_id, memory.title))
+        worked = any(trial.worked and is_same_action(trial.action, action) for trial in trials)
+        return worked or (self._episode is not None and same_episode(memory.episode, self._episode))
 
     def _is_another_state(self, location_id: SubjectKey, memory: Memory, turn: ZMachineContext) -> bool:
         """Return whether the state differs from that in which the memory was learned."""
         stamp = self._learned_in(location_id, memory)
         return stamp is not None and any(holds(claim, turn.state) is not True for claim in stamp.state)
-
-    def _remember(self, trial: Trial) -> None:
-        self._noted.add(_key(trial))
-        if trial.worked:
-            self._worked.add((trial.location_id, trial.title, parse_action(trial.action)))
 
     def _credit(self, draft: Draft) -> None:
         for place, title in dict.fromkeys((trial.location_id, trial.title) for trial in draft.trials):

@@ -236,8 +236,6 @@ class Learner:
         self._writer.refresh()
         if not turn.arrival:
             self._observe(turn)
-            repeated = self._recorder.attempts.is_repeated(turn) or turn.context.repeated
-            turn = replace(turn, context=replace(turn.context, repeated=repeated))
         return self._questions.about(turn)
 
     def _observe(self, turn: SynthesisRequest) -> None:
@@ -546,7 +544,7 @@ class Learner:
         ]
         is_first_visit = request.context.first_visit
         if location_id != request.location_id:
-            is_first_visit = is_place(location_id) and self._recorder.visits.is_first(location_id, turn)
+            is_first_visit = is_place(location_id) and self._recorder.is_first_visit(location_id, turn)
         evidence = TurnEvidence(request, fact, self._recorder.ledger, self._observations, is_first_visit)
         new = NewMemory(checked_place(location_id), name, memory, replaces=titles, turn=turn, evidence=evidence)
         with telemetry.memory_operation("supersede" if titles else "remember", location_id, memory.text):

@@ -302,7 +302,7 @@ class SimpleMemoryManager(AgentMemory):
 
     def is_first_visit(self, location_id: PlaceKey) -> bool:
         """Return whether no earlier turn of this episode was recorded at this location."""
-        return self._writer.visits.is_first(checked_place(location_id), self._state.turn)
+        return self._recorder.is_first_visit(checked_place(location_id), self._state.turn)
 
     def get_visits(self, location_id: PlaceKey) -> tuple[int, int]:
         """Return the number of visits and of episodes with a visit, both including the current visit.

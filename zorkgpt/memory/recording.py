@@ -1,4 +1,4 @@
-"""Recording of turns: the visits, the trials of memories, the things and the attempts. No model is asked.
+"""Recording of turns: the visits, the trials of memories, the things and the experience. No model is asked.
 
 Entries of places list the things and the attempts. They are derived from the game state.
 """
@@ -8,10 +8,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from zorkgpt.memory.attempts import Attempts
 from zorkgpt.memory.claims import Claim
 from zorkgpt.memory.credit import creatures_met, is_observed_loss
 from zorkgpt.memory.episode import EpisodeState
+from zorkgpt.memory.experience import (
+    RecordedOutcome,
+    is_repeated,
+    restored_experience,
+    row_of_turn,
+    saved_rows,
+    worked_at,
+)
 from zorkgpt.memory.models import (
     NO_EFFECT,
     Category,
@@ -28,6 +35,7 @@ from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.memory.things import NOW_HERE, STARTS_HERE, TRIED, ThingsLedger, ledger_entry
 from zorkgpt.memory.writer import MemoryWriter
 from zorkgpt.prompts.render import one_line
+from zorkgpt.record.experience import Experience, ExperienceRow
 
 _QUOTED = re.compile(r'"[^"]+"')
 _MOST_TRIED = 10
@@ -39,7 +47,10 @@ class TurnRecorder:
 
     def __init__(self, writer: MemoryWriter, state: EpisodeState) -> None:
         self.ledger = ThingsLedger()
-        self.attempts = Attempts()
+        self.experience = Experience()
+        """What the actions of this episode led to."""
+        self._listed = 0
+        """The number of its rows that the entries of attempts include."""
         self.visits = writer.visits
         self._writer = writer
         self._known = writer.known
@@ -61,16 +72,18 @@ class TurnRecorder:
         with self._known.store.guard:
             context = self._completed(location_id, given, arrival=arrival)
             self.visits.enter(location_id, self._state.episode)
-            if not arrival:
-                self.visits.processed(location_id, context.turn)
-                if context.location_changed:
-                    # After a death the game may continue anywhere, or end.
-                    reached = context.location_after if context.first_look or not context.died else None
-                    self.visits.record_move(reached, self._state.episode)
+            if not arrival and context.location_changed:
+                # After a death the game may continue anywhere, or end.
+                reached = context.location_after if context.first_look or not context.died else None
+                self.visits.record_move(reached, self._state.episode)
         action = self._action_of(action, context, arrival=arrival)
         turn = SynthesisRequest(location_id, name, action, response, context, arrival=arrival)
         self._state.begin_recording(turn)
         if not arrival:
+            row = row_of_turn(turn, self._state.episode)
+            repeated = context.repeated or is_repeated(row, self.experience)
+            turn = replace(turn, context=replace(context, repeated=repeated))
+            self.experience.add(row)
             with self._known.store.guard:
                 dangers = [
                     (subject, memory)
@@ -80,7 +93,6 @@ class TurnRecorder:
                 ]
                 self._writer.credit.note(location_id, action, context, self._state.episode, dangers=dangers)
         self._keep_ledger(location_id, name, context)
-        self.attempts.note(turn)
         self._known.note_name(location_id, name)
         if context.first_look and context.location_after is not None:
             self._known.note_name(context.location_after, context.destination_name)
@@ -114,11 +126,14 @@ class TurnRecorder:
 
     def count_attempts(self) -> None:
         """Update the entries that list the actions without effect at a place."""
-        for place in self.attempts.places:
-            worked, new = self.attempts.worked(place), self.attempts.take(place)
+        new = self.experience.rows[self._listed :]
+        self._listed = len(self.experience.rows)
+        for place in filter(is_place, dict.fromkeys(row.place for row in new)):
             memories = self._known.current(place)
+            worked = worked_at(self.experience, place)
             worked |= {folded(memory.action) for memory in memories if memory.action and memory.outcome != NO_EFFECT}
-            failed = {turn: one_line(action) for turn, action in new.items() if action not in worked}
+            attempts = (row for row in new if row.place == place and row.action not in worked)
+            failed = {row.turn: one_line(row.action) for row in attempts if self._is_first_attempt(row)}
             known = ledger_entry(memories, TRIED)
             before = _QUOTED.findall(known.text) if known else []
             tried = [action for action in before if action not in {*failed.values(), *map(one_line, worked)}]
@@ -138,6 +153,11 @@ class TurnRecorder:
                     kind=MemoryKind.INSIGHT,
                 )
                 self._writer.keep_entry(place, self._known.name_of(place), entry, known, seen=tuple(failed))
+
+    def _is_first_attempt(self, row: ExperienceRow) -> bool:
+        """Return whether an action had no effect for the first time at its place in this episode."""
+        tries = self.experience.tries(row.place)[row.action]
+        return row is next((each for each in tries if each.shows(RecordedOutcome.ATTEMPTED)), None)
 
     def _starting(self, location_id: PlaceKey) -> tuple[Claim, ...]:
         entry = ledger_entry(self._known.current(location_id), STARTS_HERE)
@@ -167,7 +187,7 @@ class TurnRecorder:
         has_first_visit = isinstance(given, ZMachineContext) or "first_visit" in (given or {})
         if has_first_visit and not arrival:
             return context
-        return replace(context, first_visit=self.visits.is_first(location_id, context.turn))
+        return replace(context, first_visit=self.is_first_visit(location_id, context.turn))
 
     def _action_of(self, action: str, context: ZMachineContext, *, arrival: bool) -> str:
         """Return the action. An arrival without one gets the last action of the turn; "" for the opening text."""
@@ -178,6 +198,11 @@ class TurnRecorder:
         return action
 
     # What was recorded
+
+    def is_first_visit(self, location_id: PlaceKey, turn: int) -> bool:
+        """Return True until the end of the first turn *at* the location in this episode."""
+        first = next(self.experience.at(location_id), None)
+        return first is None or first.turn >= turn
 
     def things_at(self, location_id: PlaceKey) -> tuple[Thing, ...]:
         """Return the things and creatures at a location, or those that start there if it isn't the current one."""
@@ -195,7 +220,7 @@ class TurnRecorder:
     def reset(self) -> None:
         """Begin a new episode."""
         self.forget()
-        self.ledger, self.attempts = ThingsLedger(), Attempts()
+        self.ledger, self.experience, self._listed = ThingsLedger(), Experience(), 0
         self.visits.reset()
 
     def snapshot(self) -> dict[str, Any]:
@@ -204,7 +229,8 @@ class TurnRecorder:
             "visits": self.visits.snapshot(),
             "ledger": self.ledger.snapshot(),
             "last_action": list(self._last_action),
-            "attempts": self.attempts.snapshot(),
+            "experience": saved_rows(self.experience),
+            "listed": self._listed,
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
@@ -213,4 +239,5 @@ class TurnRecorder:
         self.ledger = ThingsLedger.restored(saved["ledger"])
         turn, action = saved["last_action"]
         self._last_action = int(turn), str(action)
-        self.attempts.restore(saved["attempts"])
+        self.experience = restored_experience(self._state.episode, saved["experience"])
+        self._listed = int(saved["listed"])

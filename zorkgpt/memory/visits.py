@@ -1,4 +1,4 @@
-"""The player's visits: first visits of the episode, and the number of visits."""
+"""The number of the player's visits."""
 
 from collections.abc import Collection
 from typing import Any
@@ -11,10 +11,9 @@ from zorkgpt.memory.storage.lasting import LastingMemories, episodes_of, heading
 
 
 class Visits:
-    """Tracks the locations that had a turn in this episode, and when a new visit begins."""
+    """Tracks when a new visit begins."""
 
     def __init__(self) -> None:
-        self._processed: dict[PlaceKey, int] = {}
         self._here: PlaceKey | None = None
         self._stays: dict[PlaceKey, int] = {}
         """Number of arrivals at each location in this episode."""
@@ -22,17 +21,9 @@ class Visits:
         """The location that the player has just reached, without a turn there yet."""
         self._uncounted: dict[SubjectKey, list[int | str]] = {}
 
-    def is_first(self, location_id: PlaceKey, turn: int) -> bool:
-        """Return True until the end of the first turn *at* the location."""
-        return self._processed.get(location_id, turn) >= turn
-
     def stays(self, location_id: PlaceKey) -> int:
         """Return the number of arrivals at the location in this episode."""
         return self._stays.get(location_id, 0)
-
-    def processed(self, location_id: PlaceKey, turn: int) -> None:
-        """Record a turn at this location, if it is the first."""
-        self._processed.setdefault(location_id, turn)
 
     def enter(self, location_id: PlaceKey, episode: int | str) -> None:
         """Record that the player is here now. A new visit is kept until it is counted in the file."""
@@ -101,7 +92,6 @@ class Visits:
 
     def reset(self) -> None:
         """Begin a new episode."""
-        self._processed.clear()
         self._stays.clear()
         self._here = self._just_reached = None
 
@@ -114,14 +104,12 @@ class Visits:
         return {
             "here": self._here,
             "just_reached": self._just_reached,
-            "first_turns": [[place, turn] for place, turn in self._processed.items()],
             "uncounted": [[place, list(episodes)] for place, episodes in self._uncounted.items()],
             "stays": [[place, count] for place, count in self._stays.items()],
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Continue an interrupted episode from what `snapshot` returned."""
-        self._processed = {saved_place(place): int(turn) for place, turn in saved["first_turns"]}
         self._here, self._just_reached = (
             None if saved[name] is None else saved_place(saved[name]) for name in ("here", "just_reached")
         )

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import Protocol
 
 from game_interface.models import InputMode, Question
+from session.experience import ActionResult
 from zorkgpt.directions import canonical_direction, exit_name
 from zorkgpt.offline import dangers
 from zorkgpt.offline.candidates import exit_candidates, words_of
@@ -48,7 +49,7 @@ def answer_question(turn: TurnView) -> AgentDecision | None:
     if question is None:
         notes.answered.clear()
         return None
-    notes.last = notes.walking = None
+    notes.walking = None
     given, answers = notes.answered.get(question.text, 0), answers_to(question)
     if given >= len(answers):
         return None
@@ -85,8 +86,8 @@ def fight(turn: TurnView) -> AgentDecision | None:
 
 def open_again(turn: TurnView) -> AgentDecision | None:
     """A closed exit may need something opened that was opened before, so open it again."""
-    notes, last = turn.notes, turn.notes.last
-    if last is None or last.place != turn.here or (turn.here, exit_name(last.action)) not in notes.blocked:
+    notes, last = turn.notes, turn.episode.last
+    if last is None or not last.stayed or (turn.here, last.action) not in notes.blocked:
         return None
     for action in turn.place.openers(turn.context.response):
         if action not in turn.place.refusals and notes.may_repeat(action, _MAX_OPENED) and turn.is_valid(action):
@@ -105,10 +106,11 @@ def take_back(turn: TurnView) -> AgentDecision | None:
 
 def leave_vehicle(turn: TurnView) -> AgentDecision | None:
     """Vehicles can't go everywhere, so leave the vehicle where a direction led nowhere."""
-    last = turn.notes.last
-    stayed = turn.context.observation.vehicle is not None and last is not None and last.place == turn.here
-    is_walk = last is not None and canonical_direction(last.action) not in (None, "out")
-    if last is None or not stayed or not last.aboard or not is_walk or "out" in turn.context.failed_here:
+    last = turn.episode.last
+    if last is None or turn.context.observation.vehicle is None or "out" in turn.context.failed_here:
+        return None
+    is_walk = canonical_direction(last.action) not in (None, "out")
+    if not is_walk or not last.stayed or last.shows(ActionResult.WORKED):
         return None
     turn.unblock()
     turn.place.unmark(last.action)
@@ -259,7 +261,7 @@ def _enemies(turn: TurnView) -> Iterator[str]:
     """Yield the creatures here that are or were hostile, were attacked last, or have killed the player."""
     response, notes = turn.context.response, turn.notes
     said = words_of(response) if is_hostile(response) else []
-    struck = notes.last.action if notes.last else ""
+    struck = turn.episode.last.action if turn.episode.last else ""
     killers = dangers.fights_lost(turn.graph)
     for being in turn.context.observation.visible or ():
         name = turn.episode.nouns.name(being)

@@ -14,7 +14,7 @@ from zorkgpt.memory.retrieval import Recall
 from zorkgpt.offline.behaviors import BEHAVIORS, Behavior
 from zorkgpt.offline.candidates import COST, Nouns
 from zorkgpt.offline.experience import PastEpisodes
-from zorkgpt.offline.notes import EpisodeNotes, LastTurn, PlaceNotes, TriesHere
+from zorkgpt.offline.notes import EpisodeNotes, PlaceNotes, TriesHere
 from zorkgpt.offline.observing import observe_place, observe_result
 from zorkgpt.offline.offers import OFFERS, Offer
 from zorkgpt.offline.scoring_plan import PlanProgress, ScoringPlan, ScoringStep
@@ -67,18 +67,13 @@ class OfflineExplorer:
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
         """Return the action of the first behavior that has one."""
         turn = self._observe(context)
-        decision = next(filter(None, (behavior(turn) for behavior in self._behaviors)))
-        self._remember(turn, decision.action)
-        return decision
+        return next(filter(None, (behavior(turn) for behavior in self._behaviors)))
 
     def look_on(self, context: PlayerContext, action: str) -> None:
         """Record the action of another player for this turn."""
         turn = self._observe(context)
-        if context.observation.question is not None:
-            turn.notes.last = None
-        else:
+        if context.observation.question is None:
             turn.mark_done(normalized_action(action))
-        self._remember(turn, action)
 
     def left_to_try(self) -> dict[int, tuple[str, ...]]:
         """Return place → the cheapest untried action there and its kind; () if none is left."""
@@ -168,12 +163,6 @@ class OfflineExplorer:
                 observe_result(turn)
             observe_place(turn, self._offers)
         return turn
-
-    def _remember(self, turn: TurnView, action: str) -> None:
-        now = turn.context.observation
-        if now.question is None:
-            aboard = now.vehicle is not None
-            turn.notes.last = LastTurn(turn.here, normalized_action(action), now.score, aboard, now.moves)
 
 
 @cache

@@ -25,26 +25,11 @@ NameSet = Annotated[set[str], _IN_ORDER]
 PlaceAndAction = tuple[int, str]
 
 
-@dataclass(frozen=True, slots=True)
-class LastTurn:
-    """The last turn."""
-
-    place: int
-    action: str
-    """The normalized action."""
-    score: int | None
-    aboard: bool
-    """Whether the player was in a vehicle."""
-    moves: int | None = None
-    """The story's count of moves before it."""
-
-
 @dataclass
 class EpisodeNotes:
     """The notes about the game as a whole. Things are identified by the names that the parser accepts."""
 
     turn: int = 0
-    last: LastTurn | None = None
     walking: PlaceAndAction | None = None
     """The room and the exit taken on the last turn, on a walk."""
     target: PlaceAndAction | None = None

@@ -3,47 +3,43 @@
 import re
 from collections.abc import Sequence
 
+from session.experience import ActionResult
 from zorkgpt.directions import canonical_direction, exit_name
 from zorkgpt.offline.candidates import WAIT
-from zorkgpt.offline.notes import LastTurn
 from zorkgpt.offline.offers import Offer, holders, note_offers
 from zorkgpt.offline.phrases import is_laden, topics_in
 from zorkgpt.offline.view import TurnView
-from zorkgpt.text import normalized_action
+from zorkgpt.record.experience import ExperienceRow
 
 
 def observe_result(turn: TurnView) -> None:
     """Record the result of the last action."""
     notes = turn.notes
     notes.wanted = notes.take_back = None
-    if notes.last is None:
+    last = turn.episode.last
+    if last is None:
         return
-    last, failed = notes.last, False
     _note_gains(turn, last)
-    if turn.here == last.place:
-        failed = last.action in map(normalized_action, turn.context.failed_here)
+    failed = last.stayed and last.action in map(exit_name, turn.context.failed_here)
     _note_words(turn, last, failed=failed)
-    is_over = turn.here != last.place or turn.context.observation.score != last.score
-    changed = bool(turn.context.changed)
-    turn.episode.plan.note(last.place, exit_name(last.action), failed=failed, changed=changed, is_over=is_over)
+    is_over, changed = not last.stayed or last.points != 0, bool(turn.context.changed)
+    turn.episode.plan.note(last.place, last.action, failed=failed, changed=changed, is_over=is_over)
 
 
-def _note_words(turn: TurnView, last: LastTurn, *, failed: bool) -> None:
+def _note_words(turn: TurnView, last: ExperienceRow, *, failed: bool) -> None:
     """Record the topics in the response, and discard words that can't be named in commands."""
-    now = turn.context.observation
     for word in topics_in(turn.context.response):
         turn.notes.topics.pop(word, None)
         turn.notes.topics[word] = None
-    if failed and canonical_direction(last.action) is None and last.moves is not None and last.moves == now.moves:
+    if failed and last.shows(ActionResult.REFUSED):
         for name in turn.episode.nouns.analyzed(last.action).names:
             turn.place.mentioned.pop(name, None)
 
 
-def _note_gains(turn: TurnView, last: LastTurn) -> None:
+def _note_gains(turn: TurnView, last: ExperienceRow) -> None:
     """Record things that score or give light, and actions that failed because the player carries too much."""
-    notes, stayed, response = turn.notes, last.place == turn.here, turn.context.response
-    score = turn.context.observation.score
-    scored = last.score is not None and score is not None and score > last.score
+    notes, stayed, response = turn.notes, last.stayed, turn.context.response
+    scored = last.points > 0
     verb, _, rest = last.action.partition(" ")
     if verb == "take":
         if scored:
@@ -89,9 +85,9 @@ def observe_place(turn: TurnView, offers: Sequence[Offer]) -> None:
 
 def _note_mentioned(turn: TurnView) -> None:
     """Record the scenery in the text. After the arrival, only scenery that is here is recorded."""
-    now, last, nouns = turn.context.observation, turn.notes.last, turn.episode.nouns
+    now, last, nouns = turn.context.observation, turn.episode.last, turn.episode.nouns
     mentioned = nouns.mentioned(turn.text, turn.scene, now.at_hand)
-    if last is not None and canonical_direction(last.action) is None and last.place == turn.here:
+    if last is not None and canonical_direction(last.action) is None and last.stayed:
         here = turn.scene.here if turn.scene else frozenset[int]()
         mentioned = (noun for noun in mentioned if nouns.numbers(noun) & here)
     turn.place.mentioned |= dict.fromkeys(mentioned)

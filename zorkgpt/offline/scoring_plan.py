@@ -174,7 +174,7 @@ class ScoringPlan:
         """Return whether anything scores at a place, or whether this action does."""
         return any(step.gain and step.place == place and action in (None, step.action) for step in self.steps)
 
-    def note(self, place: int, action: str, *, failed: bool, changed: bool = False, is_over: bool = False) -> None:
+    def note(self, place: Place, action: str, *, failed: bool, changed: bool = False, is_over: bool = False) -> None:
         """Record that an action was taken, by any player, or is known to fail now.
 
         Args:

@@ -7,6 +7,7 @@ from hashlib import blake2b
 from itertools import chain
 
 from game_interface.models import Item, Language, Scene
+from session.experience import ActionResult
 from zorkgpt.action_check import check_action
 from zorkgpt.directions import canonical_direction
 from zorkgpt.memory.retrieval import Recall
@@ -20,6 +21,7 @@ from zorkgpt.offline.outcomes import ActionOutcome
 from zorkgpt.offline.phrases import is_dark
 from zorkgpt.offline.scoring_plan import ScoringPlan
 from zorkgpt.player import PlayerContext
+from zorkgpt.record.experience import ExperienceRow
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.routes import DangerousSpot
 
@@ -77,6 +79,12 @@ class Episode:
             return False
         is_exit = action in self.graph.connections.of(room) and not self.graph.is_pruned(room, action)
         return not is_exit and action not in self.done_everywhere
+
+    @property
+    def last(self) -> ExperienceRow | None:
+        """The last turn. None at the start of the episode, or if it answered a question."""
+        rows = self.past.experience.rows
+        return rows[-1] if rows and not rows[-1].shows(ActionResult.ANSWERED) else None
 
     @cached_property
     def record(self) -> CommandRecord:

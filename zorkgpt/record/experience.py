@@ -7,7 +7,7 @@ those of its turns again.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-Place = int | str | None
+Place = int | str | tuple[int | str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,11 @@ class ExperienceRow:
     def shows(self, outcome: int) -> bool:
         """Return whether the outcome has one of these flags."""
         return bool(self.outcome & outcome)
+
+    @property
+    def stayed(self) -> bool:
+        """Whether it ended at the same place."""
+        return self.reached == self.place
 
 
 class Experience:
