@@ -1,4 +1,4 @@
-"""Update the map on every turn, and save it across episodes."""
+"""Update the map on every turn, and save it at the end of the episode."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -10,14 +10,11 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import NamedExits, TurnRecord
 from zorkgpt.errors import ZorkGPTError
-from zorkgpt.restore_point import FileRestorer
 from zorkgpt.world.graph import MapGraph, Room
 from zorkgpt.world.learning import MapLearner
 from zorkgpt.world.map_file import MapFile
 
 __all__ = ["MapGraph", "MapManager", "Room"]
-
-_SAVE_EVERY_TURNS = 50
 
 
 class MapManager(BaseManager):
@@ -55,10 +52,6 @@ class MapManager(BaseManager):
         self.graph.learned_turns.pop(self.game_state.episode_id, None)
         self.resume()
 
-    def rollback(self) -> FileRestorer:
-        """Return an object that can roll the map file back to a later checkpoint."""
-        return FileRestorer(self._file.file, on_restored=self._reread)
-
     def resume(self) -> None:
         """Prepare to learn those turns of an episode that are not in the map yet."""
         if not self._remember:
@@ -90,11 +83,6 @@ class MapManager(BaseManager):
     def _look_at_doors(self) -> None:
         self.graph.doors.set_closed({door for door in self.graph.doors.names if self._is_open(door) is False})
 
-    def process_periodic_update(self) -> None:
-        """Save the map every few turns."""
-        if self.game_state.turn_count % _SAVE_EVERY_TURNS == 0:
-            self.save_map_state()
-
     def end_episode(self, reason: str) -> None:
         """Save the map."""
         self.save_map_state()
@@ -110,12 +98,6 @@ class MapManager(BaseManager):
             self.logger.warning("the map could not be saved", extra=extra)
             return False
         return True
-
-    def _reread(self) -> None:
-        """Reload the map from its file, which may have been rolled back, and drop later changes."""
-        if self._remember and self._file.is_changed():
-            self._file.load()
-            self.resume()
 
     def get_status(self) -> dict[str, Any]:
         """Return the size of the map."""

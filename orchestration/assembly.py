@@ -204,7 +204,7 @@ def _critic(services: Services) -> Critic | None:
 def _checkpoints(
     services: Services, knowledge: KnowledgeManager | None, snapshots: Mapping[str, Snapshot]
 ) -> CheckpointManager:
-    with_files = (services.memory, knowledge, services.map)
+    shared = (services.memory, knowledge)
     return CheckpointManager(
         services.config,
         services.state,
@@ -214,7 +214,7 @@ def _checkpoints(
         interval_turns=services.config.checkpoint_interval_turns or (10 if services.llm is None else 1),
         game=services.game,
         snapshots=snapshots,
-        restorers=[part.rollback() for part in with_files if part is not None],
+        restorers=[part.rollback() for part in shared if part is not None],
         background=services.background,
     )
 

@@ -103,12 +103,6 @@ class TurnCycle:
         self._logged_answers = {turn: record.answers for turn, record in saved.turns.items()}
         self._player.resume([decision.notes for _, decision in sorted(saved.decisions.items())])
 
-    def learn_map_again(self, saved: SavedEpisode) -> None:
-        """Process those turns again that are missing in the map file, which was rolled back to the checkpoint."""
-        self._arrive(saved.opening)
-        for record in saved.played:
-            self._services.map.process_turn(record)
-
     def left_to_try(self) -> dict[int, tuple[str, ...]]:
         """Return the actions that the player left untried, by location."""
         return self._player.left_to_try()

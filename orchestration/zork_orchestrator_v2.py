@@ -139,7 +139,6 @@ class ZorkOrchestratorV2:
             checkpoints.restore(saved)
         except (StateError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise CheckpointError(f"Episode {episode} can't be resumed: {error!r}. Start a new episode.") from error
-        self._cycle.learn_map_again(saved)
         self.services.background.ask_again()
 
     def process_turn(self, action: str | None = None) -> TurnRecord:

@@ -7,8 +7,6 @@ EPISODE_LOG = "episode_log.jsonl"
 """The default name of an episode's log."""
 MODEL_CALLS = "model_calls.jsonl"
 """The log of all model calls of an episode."""
-UNDO = "undo"
-"""The folder of files to roll back when an episode is resumed."""
 MARKER = "story.json"
 MAP_FILE = "map_state.json"
 KNOWLEDGE_FILE = "knowledgebase.md"
@@ -20,7 +18,6 @@ STATE_FILE = "current_state.json"
 FIXED_NAMES = (
     RUNS,
     MODEL_CALLS,
-    UNDO,
     MARKER,
     BEST_LINE_FILE,
     KNOWLEDGE_FILE,

@@ -143,7 +143,7 @@ def test_ambiguous_title_requires_an_id(manager):
 def test_forgotten_text_is_not_restored_from_a_checkpoint(tmp_path):
     with SimpleMemoryManager.open(tmp_path) as memories:
         memories.remember(CART, f"The password is {SECRET}.", title="Password")
-        memories.rollback().begin(tmp_path / "undo", 1)
+        memories.rollback().begin(1, [].append)
         memories.remember(CART, "The voucher field takes one code only.", title="Voucher")
         memories.forget("Password")
         assert traces(tmp_path) == []

@@ -1,5 +1,6 @@
 """Tests of undoing changes since a checkpoint."""
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -20,14 +21,13 @@ class Marked:
     """A Markdown memory with one fact at a restore point."""
 
     def __init__(self, workdir: Path, *, empty: bool = False) -> None:
-        self.folder = workdir / "undo"
         self.workdir = workdir
         self.memory = SimpleMemoryManager.open(workdir)
         if not empty:
             self.memory.add_memory(5, "Hall", memory("Before"))
         self.restorer = self.memory.rollback()
         self.point = self.restorer.restore_point(3)
-        self.restorer.begin(self.folder, 3)
+        self.restorer.begin(3, [].append)
         self.files = self.contents()
 
     def contents(self) -> dict[str, object]:
@@ -39,7 +39,7 @@ class Marked:
 
     def put_back(self) -> bool:
         """Restore as a new process would."""
-        return SimpleMemoryManager.open(self.workdir).rollback().restore(self.folder, self.point)
+        return SimpleMemoryManager.open(self.workdir).rollback().restore(self.point, ())
 
 
 _TABLES = ("journal", "trials", "judgments")
@@ -56,7 +56,7 @@ class MarkedHome:
             self.memory.store.answers.put("before", {})
         restorer = self.memory.rollback()
         self.point = restorer.restore_point(3)
-        restorer.begin(Path(), 3)
+        restorer.begin(3, [].append)
         self.before = self.contents()
 
     def contents(self) -> tuple[object, ...]:
@@ -67,7 +67,7 @@ class MarkedHome:
     def put_back(self) -> bool:
         """Restore as a new process would."""
         with self.home.open() as later:
-            return later.rollback().restore(Path(), self.point)
+            return later.rollback().restore(self.point, ())
 
 
 @pytest.mark.parametrize("empty", [False, True])
@@ -125,7 +125,7 @@ def test_kill_before_the_file_is_restored_is_completed(tmp_path):
     marked.memory.add_memory(5, "Hall", memory("After"))
     marked.memory.add_memory(6, "Attic", memory("After that"))
     with pytest.raises(Killed):
-        MarkdownStore(tmp_path / "Memories.md", disk=KillingDisk()).restorer.restore(marked.folder, marked.point)
+        MarkdownStore(tmp_path / "Memories.md", disk=KillingDisk()).restorer.restore(marked.point, ())
     assert marked.contents()["file"] != marked.files["file"]
     with SimpleMemoryManager.open(tmp_path) as again:
         assert [each.memory.title for each in again.all_memories()] == ["Before"]
@@ -138,7 +138,7 @@ def test_only_changes_after_the_last_point_are_undone(tmp_path):
     marked = Marked(tmp_path)
     marked.memory.add_memory(5, "Hall", memory("Between"))
     marked.point = marked.restorer.restore_point(4)
-    marked.restorer.begin(marked.folder, 4)
+    marked.restorer.begin(4, [].append)
     marked.memory.add_memory(5, "Hall", memory("After"))
     assert marked.put_back()
     titles = [memory.title for memory in SimpleMemoryManager.open(tmp_path).memory_cache[5]]
@@ -182,11 +182,9 @@ def edit(knowledge, text):
 def test_other_file_is_restored_unless_somebody_else_wrote(tmp_path, foreign):
     knowledge = AtomicFile(tmp_path / "knowledgebase.md")
     edit(knowledge, "- A line\n")
-    restorer = FileRestorer(knowledge)
+    restorer, notes = FileRestorer(knowledge), []
     point = restorer.restore_point(3)
-    # As after an earlier checkpoint.
-    (tmp_path / "undo").mkdir()
-    restorer.begin(tmp_path / "undo", 3)
+    restorer.begin(3, notes.append)
     edit(knowledge, "- Line 1\n")
     if foreign == "between":
         knowledge.path.write_text("- Mine\n")
@@ -194,25 +192,30 @@ def test_other_file_is_restored_unless_somebody_else_wrote(tmp_path, foreign):
     if foreign == "after":
         knowledge.path.write_text("- Mine\n")
     now = knowledge.path.read_text()
-    assert FileRestorer(AtomicFile(knowledge.path)).restore(tmp_path / "undo", point) is (not foreign)
+    assert FileRestorer(AtomicFile(knowledge.path)).restore(point, notes) is (not foreign)
     assert knowledge.path.read_text() == ("- A line\n" if not foreign else now)
 
 
-def test_unwritable_folder_does_not_prevent_changes(tmp_path):
-    knowledge = AtomicFile(tmp_path / "knowledgebase.md")
-    (tmp_path / "undo").write_text("a file where the folder should be")
+@pytest.mark.parametrize("before", [b"", b"- \xff\x00 no text\r\n"])
+def test_every_content_is_restored(tmp_path, before):
+    knowledge, notes = AtomicFile(tmp_path / "knowledgebase.md"), []
+    if before:
+        knowledge.path.write_bytes(before)
     restorer = FileRestorer(knowledge)
-    restorer.begin(tmp_path / "undo", 3)
-    edit(knowledge, "- Kept all the same\n")
-    assert knowledge.path.read_text() == "- Kept all the same\n"
+    point = json.loads(json.dumps(restorer.restore_point(3)))
+    restorer.begin(3, notes.append)
+    edit(knowledge, "- Line 1\n")
+    assert restorer.restore(point, notes)
+    assert (knowledge.path.read_bytes() if knowledge.path.exists() else b"") == before
 
 
 def test_file_notifies_only_the_last_restorer(tmp_path):
     knowledge = AtomicFile(tmp_path / "knowledgebase.md")
-    for name in ("first", "second"):
-        FileRestorer(knowledge).begin(tmp_path / name, 1)
+    first, second = [], []
+    for notes in (first, second):
+        FileRestorer(knowledge).begin(1, notes.append)
     edit(knowledge, "- Noted\n")
-    assert [folder.name for folder in tmp_path.iterdir() if folder.is_dir()] == ["second"]
+    assert (first, len(second)) == ([], 1)
 
 
 def test_failed_restore_can_be_repeated(tmp_path):
@@ -222,10 +225,10 @@ def test_failed_restore_can_be_repeated(tmp_path):
     with closing(sqlite3.connect(store.database.path)) as writer:
         writer.execute("BEGIN IMMEDIATE")
         with pytest.raises(MemoryStoreError, match="database is locked"):
-            store.restorer.restore(marked.folder, marked.point)
+            store.restorer.restore(marked.point, ())
     with SimpleMemoryManager(path=store) as again:
         assert [memory.title for memory in again.memory_cache[5]] == ["Before", "After"]
-        assert store.restorer.restore(marked.folder, marked.point)
+        assert store.restorer.restore(marked.point, ())
         assert again.add_memory(5, "Hall", memory("Later"))
         assert [memory.title for memory in again.memory_cache[5]] == ["Before", "Later"]
         assert again.store.journal.lasting() == again.memory_cache

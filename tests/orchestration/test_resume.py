@@ -95,7 +95,6 @@ def test_victory_leaves_nothing_to_resume(tmp_path):
     commands = get_bundled_walkthrough()
     with a_walkthrough(tmp_path, *commands, turns=len(commands)) as run:
         assert run.play_episode().reason == "victory"
-    assert not (tmp_path / "runs" / "1" / "undo").exists()
     assert kinds_in(tmp_path) == {"trail"}
     with pytest.raises(CheckpointError, match="it is over"):
         find_resumable(tmp_path, LOG)

@@ -1,7 +1,7 @@
 """Tests of recording an episode in a database that can't be written."""
 
+from collections.abc import Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
@@ -10,6 +10,7 @@ from session.checkpoint import Run
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.record.events import EventKind, EventRow, Events
+from zorkgpt.restore_point import Note
 from zorkgpt.runlog.episode_record import EpisodeRecord
 
 RUN = {"story": "0" * 64, "story_path": "a.z5", "title": "A", "seed": 1, "player": "rules", "remember": True}
@@ -23,13 +24,13 @@ class FullDisk:
     def restore_point(self, number: int) -> dict[str, Any]:
         raise MemoryStoreError("disk full")
 
-    def begin(self, folder: Path, number: int) -> None:
+    def begin(self, number: int, note: Note) -> None:
         raise MemoryStoreError("disk full")
 
     def end(self, *, remove: bool) -> None:
         raise MemoryStoreError("disk full")
 
-    def restore(self, folder: Path, point: dict[str, Any]) -> bool:
+    def restore(self, point: dict[str, Any], notes: Sequence[str]) -> bool:
         raise MemoryStoreError("disk full")
 
 

@@ -28,13 +28,15 @@ class EventKind(StrEnum):
     """A played turn."""
     CHECKPOINT = "checkpoint"
     """The state from which the episode can be resumed. Each episode has only its last one."""
+    FILE = "file"
+    """The name of a file that is about to be changed, and a note about the change. See `zorkgpt.restore_point`."""
     QUESTIONS = "questions"
     """The open questions at the end of an episode."""
     TRAIL = "trail"
     """What the actions of a finished episode led to."""
 
 
-FOR_RESUMING = (EventKind.OPENING, EventKind.DECISION, EventKind.TURN, EventKind.CHECKPOINT)
+FOR_RESUMING = (EventKind.OPENING, EventKind.DECISION, EventKind.TURN, EventKind.CHECKPOINT, EventKind.FILE)
 """The events that are only for resuming an episode."""
 
 

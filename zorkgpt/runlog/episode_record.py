@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,12 @@ from filelock import FileLock
 
 from session.checkpoint import Opening, Run, TurnDecision, as_text
 from session.history import TurnRecord
+from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError, ZorkGPTError
 from zorkgpt.log import get_logger
 from zorkgpt.record.events import FOR_RESUMING, EventKind, EventRow, Events
 from zorkgpt.restore_point import Restorer
-from zorkgpt.run_folder import UNDO
 from zorkgpt.runlog.events import to_record
 
 log = get_logger(__name__)
@@ -44,7 +45,6 @@ class EpisodeRecord:
         self._restorers = restorers
         self._lock = lock
         self._log = directory / log_name
-        self._undo = directory / UNDO
         self._is_complete = True
         """Whether everything was recorded so far. Otherwise, later checkpoints would be useless."""
 
@@ -84,7 +84,7 @@ class EpisodeRecord:
                 "snapshots": snapshots | {_ROLLBACK: points},
             }
             event = _event(turn, EventKind.CHECKPOINT, content)
-            self._events.add(self._episode, event, replacing=[EventKind.CHECKPOINT])
+            self._events.add(self._episode, event, replacing=[EventKind.CHECKPOINT, EventKind.FILE])
             self._complete(turn)
         except (OSError, ZorkGPTError) as error:
             self._note_failure(error)
@@ -118,16 +118,19 @@ class EpisodeRecord:
             CheckpointError: If a file can't be restored. The call can be repeated.
         """
         points = snapshots.get(_ROLLBACK, {})
+        notes = [parse_json(event.content, RECORD) for event in self._events.of(self._episode, EventKind.FILE)]
         for restorer in self._restorers:
             point = points.get(restorer.name)
+            of_file = [note for name, note in notes if name == restorer.name]
             try:
-                if point is not None and not restorer.restore(self._undo, point):
+                if point is not None and not restorer.restore(point, of_file):
                     log.warning(
                         "the file was not rolled back, because another process has written it",
                         extra={"file": restorer.name},
                     )
             except (OSError, ZorkGPTError) as error:
                 raise CheckpointError(f"{restorer.name} can't be rolled back to the checkpoint: {error}") from None
+        self._events.remove(self._episode, EventKind.FILE)
         self._complete(turn)
 
     def end(self, *, is_final: bool) -> None:
@@ -141,10 +144,6 @@ class EpisodeRecord:
                 restorer.end(remove=is_final)
             if is_final:
                 self._events.remove(self._episode, *FOR_RESUMING)
-                for path in self._undo.glob("*"):
-                    path.unlink(missing_ok=True)
-                if self._undo.is_dir():
-                    self._undo.rmdir()
         except (OSError, ZorkGPTError) as error:
             log.warning("the checkpoint of a finished episode was not removed", extra={"reason": str(error)})
 
@@ -154,8 +153,15 @@ class EpisodeRecord:
 
     def _complete(self, turn: int) -> None:
         for restorer in self._restorers:
-            restorer.begin(self._undo, turn)
+            restorer.begin(turn, partial(self._note_change, restorer.name))
         self.last_turn = turn
+
+    def _note_change(self, name: str, note: str) -> None:
+        """Record a note about a change of a file since the last checkpoint."""
+        try:
+            self._events.add(self._episode, _event(self.last_turn, EventKind.FILE, [name, note]))
+        except ZorkGPTError as error:
+            self._note_failure(error)
 
     def _note_failure(self, error: OSError | ZorkGPTError) -> None:
         if not self._failures:

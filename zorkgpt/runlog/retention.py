@@ -1,9 +1,6 @@
 """Keep the folders of old episodes small: compress their logs, and delete files that are only for resuming."""
 
 import logging
-import shutil
-from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 
 from filelock import Timeout
@@ -11,7 +8,7 @@ from filelock import Timeout
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.log_files import pack_log
 from zorkgpt.record.events import FOR_RESUMING, Events
-from zorkgpt.run_folder import MODEL_CALLS, UNDO, episodes_in, run_directory
+from zorkgpt.run_folder import MODEL_CALLS, episodes_in, run_directory
 from zorkgpt.runlog.episodes import playing_lock
 
 log = logging.getLogger("zorkgpt.runlog")
@@ -34,16 +31,10 @@ def pack_old_episodes(workdir: Path, events: Events, keep: int, log_name: str) -
             with playing_lock(directory).acquire(timeout=0):
                 # First, because it refers to positions in the log.
                 events.remove(number, *FOR_RESUMING)
-                _pack(directory, logs)
+                for log_file in logs:
+                    pack_log(log_file)
         except Timeout:
             # It is being played.
             continue
         except (OSError, ZorkGPTError) as error:
             log.warning("an old episode was not compressed", extra={"path": str(directory), "reason": str(error)})
-
-
-def _pack(directory: Path, logs: Iterable[Path]) -> None:
-    with suppress(FileNotFoundError):
-        shutil.rmtree(directory / UNDO)
-    for log_file in logs:
-        pack_log(log_file)

@@ -1,14 +1,14 @@
 """Restores the memories of a checkpoint, for every store."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
 from zorkgpt.log import get_logger
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.tables import AnswerTable, Journal, Rows, Trials, discard
+from zorkgpt.restore_point import Note
 
 log = get_logger(__name__)
 
@@ -58,7 +58,7 @@ class CheckpointRestorer:
         """Return the data about the memory for a checkpoint that is about to be written."""
         return {"number": number, "writer": self._writer, "judgments": self._store.answers.size()}
 
-    def begin(self, folder: Path, number: int) -> None:
+    def begin(self, number: int, note: Note) -> None:
         """Begin to keep the originals of changed parts, to return to the checkpoint with this number."""
         self.end(remove=True)
         self._number = number
@@ -105,12 +105,7 @@ class CheckpointRestorer:
         self._store.database.put("UPDATE zorkgpt_undo SET is_ours = 0 WHERE writer != %s AND is_ours = 1", [(but,)])
         self._store.database.put("DELETE FROM zorkgpt_undo_parts WHERE writer != %s", [(but,)])
 
-    def kept(self) -> Iterable[tuple[bytes | None, int, int]]:
-        """Return each kept part, with the last positions of journal and trials at that time."""
-        query = "SELECT data, journal, trials FROM zorkgpt_undo JOIN zorkgpt_undo_parts USING (writer)"
-        return [(data, journal, trials) for data, journal, trials in self._store.database.rows(query)]
-
-    def restore(self, folder: Path, point: dict[str, Any]) -> bool:
+    def restore(self, point: dict[str, Any], notes: Sequence[str]) -> bool:
         """Undo the changes since the checkpoint. False if others made changes too, so that nothing was undone.
 
         Raises:
