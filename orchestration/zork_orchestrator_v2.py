@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Protocol
 
 from managers.episode_synthesizer import EpisodeSynthesizer
@@ -145,6 +145,11 @@ class ZorkOrchestratorV2:
         """Play one turn, with the given action or the player's choice. Start an episode if none is running."""
         if not self._open:
             self.reset_episode()
+        memory = self.services.memory
+        with nullcontext() if memory is None else memory.store.together():
+            return self._process_turn(action)
+
+    def _process_turn(self, action: str | None) -> TurnRecord:
         record = self._cycle.play(action)
         if self.services.memory:
             self.services.memory.process_turn(record)

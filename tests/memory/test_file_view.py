@@ -1,11 +1,13 @@
 """Tests of `Memories.md` as a view of the record: what happens to the file between two openings is understood."""
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.fixtures.kills import killed
 from tests.fixtures.memory import memory
 from tests.fixtures.stores import journal_file, journal_rows
 from zorkgpt.files import Disk
@@ -285,3 +287,57 @@ def test_entries_of_a_file_without_a_record_are_no_edits(tmp_path):
         ("added", "agent"),
         ("invalidated", "agent"),
     ]
+
+
+class CountingDisk(Disk):
+    """A disk that counts how often a file is replaced."""
+
+    def __init__(self) -> None:
+        self.replaced: list[str] = []
+
+    def replace(self, source, target):
+        self.replaced.append(Path(target).name)
+        os.replace(source, target)
+
+
+def test_changes_of_a_block_are_shown_together(tmp_path):
+    path, disk = tmp_path / "Memories.md", CountingDisk()
+    with SimpleMemoryManager(path=MarkdownStore(path, disk=disk)) as manager, SimpleMemoryManager.open(path) as other:
+        with manager.store.together():
+            for title in ("First", "Second", "Third"):
+                assert manager.add_memory(5, "Hall", memory(title))
+            assert disk.replaced == []
+            assert [each.memory.title for each in other.all_memories()] == ["First", "Second", "Third"]
+            with manager.store.together():
+                assert manager.add_memory(5, "Hall", memory("Fourth"))
+        assert disk.replaced.count("Memories.md") == 1
+        assert path.read_text().count("] Fourth**") == 1
+    assert [source for _, source, _ in changes(path)] == ["agent"] * 4
+
+
+def test_edit_within_a_block_is_kept(tmp_path):
+    path = tmp_path / "Memories.md"
+    add(path, "First")
+    with SimpleMemoryManager.open(path) as manager:
+        with manager.store.together():
+            assert manager.add_memory(5, "Hall", memory("Second"))
+            path.write_text(path.read_text().replace("The text of First.", "By hand."))
+        assert [each.memory.text for each in manager.all_memories()] == ["By hand.", "The text of Second."]
+    assert "By hand." in path.read_text()
+    assert path.read_text().count("] Second**") == 1
+
+
+def add_and_die(path: str) -> None:
+    manager = SimpleMemoryManager.open(path)
+    with manager.store.together():
+        assert manager.add_memory(5, "Hall", memory("Second"))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_block_of_a_killed_process_is_shown_later(tmp_path):
+    path = tmp_path / "Memories.md"
+    add(path, "First")
+    killed(add_and_die, str(path))
+    assert "Second" not in path.read_text()
+    assert titles(path) == ["First", "Second"]
+    assert path.read_text().count("] Second**") == 1

@@ -170,7 +170,8 @@ class MarkdownStore(SqliteFileStore):
             try:
                 assert self._seen is not None
                 self._seen = self._seen[0], self.database.version()
-                self._show()
+                if not self.database.is_together:
+                    self._show()
                 if self._seen is None:
                     # An editor, which ignores our lock, has saved the file meanwhile.
                     self._catch_up()
@@ -178,6 +179,20 @@ class MarkdownStore(SqliteFileStore):
                 # The changes are recorded, so they are not undone.
                 self._seen = None
                 self._report_unwritten(error)
+
+    def _flush(self) -> None:
+        """Make earlier changes durable, and show them in the file."""
+        if self.database.is_together or not self.database.exists() or self._digest == self._recorded:
+            return
+        try:
+            with self.file.locked():
+                if self._is_as_seen():
+                    self._show(is_durable=True)
+                if self._seen is None or self._digest != self._recorded:
+                    self._catch_up()
+        except MemoryStoreError as error:
+            self._seen = None
+            self._report_unwritten(error)
 
     def put_back(self, parts: Mapping[int, bytes | None]) -> None:
         """Restore rows by their keys, and the file."""
@@ -226,7 +241,8 @@ class MarkdownStore(SqliteFileStore):
     def _catch_up(self) -> None:
         """Record the edits of the file, and write it if it doesn't show the record. The file must be locked."""
         for _ in range(_ATTEMPTS):
-            if self._is_as_seen() and not self.database.is_copy and self._digest == self._recorded:
+            is_shown = self._digest == self._recorded or self.database.is_together
+            if self._is_as_seen() and not self.database.is_copy and is_shown:
                 return
             self.database.leave_copy()
             data, stamp = self._read()
@@ -463,8 +479,11 @@ class MarkdownStore(SqliteFileStore):
         if last is not None and not last.is_shown and last.digest == self._digest:
             self.database.put("UPDATE zorkgpt_shown SET is_shown = 1 WHERE number = %s", [(last.number,)])
 
-    def _show(self) -> None:
+    def _show(self, *, is_durable: bool = False) -> None:
         """Write the file, unless it shows the record. The file must be locked. Then `_seen` is None if it was edited.
+
+        Args:
+            is_durable: Whether earlier changes were not durable yet.
 
         Raises:
             MemoryStoreError: If the file can't be written.
@@ -488,7 +507,7 @@ class MarkdownStore(SqliteFileStore):
             return
         self._digest = digest_shown(document)
         # If this is lost, the next transaction does it.
-        with self.database.change(is_durable=False):
+        with self.database.change(is_durable=is_durable):
             self._mark_shown()
         self._seen = written, self.database.version()
         if len(data) > _LARGE:

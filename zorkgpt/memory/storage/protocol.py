@@ -92,6 +92,13 @@ class Store(Protocol):
         """
         ...
 
+    def together(self) -> AbstractContextManager[None]:
+        """Make the changes of the block cheaper: the file is written once, at the end, and so is the disk flushed.
+
+        A kill loses none of them. A power failure may lose those of a block that has not ended.
+        """
+        ...
+
     def vectors(self) -> "VectorTable":
         """Return the table of vectors."""
         ...

@@ -1,7 +1,7 @@
 """A store that is limited to the places of a scope."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
@@ -153,6 +153,9 @@ class ScopedStore:
                 check_inside(self.scope, each.location_id)
             draft.start, draft.book = map(_outside, (draft.start, draft.book))
         draft.start, draft.book = map(self._inside, (draft.start, draft.book))
+
+    def together(self) -> AbstractContextManager[None]:
+        return self._whole.together()
 
     def vectors(self) -> "VectorTable":
         return self._whole.vectors()
