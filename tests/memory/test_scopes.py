@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from tests.fixtures.memory import Answers, remember
+from tests.fixtures.memory import memory as plain_memory
 from tests.fixtures.stores import empty_schema
 from zorkgpt.adapters.langgraph import MemoryBaseStore
 from zorkgpt.embeddings.hashing import HashingEmbeddings
@@ -413,6 +414,18 @@ def test_forgetting_in_a_scope_keeps_the_backup_of_others(tmp_path):
         assert memory.forget(text=SECRET) == 1
         assert memory.forget(text=SECRET) == 0
     assert (path.read_text().count(SECRET), backup.read_text().count(SECRET)) == (1, 1)
+
+
+@pytest.mark.parametrize("name", ["Memories.md", "m.sqlite"])
+def test_forgetting_in_a_scope_keeps_the_place_names_of_others(tmp_path, name):
+    with SimpleMemoryManager.open(tmp_path / name) as memory:
+        for place in (("acme", "user-70", 5), (*ACME, 5)):
+            memory.add_memory(place, f"Room of {SECRET}", plain_memory())
+    with AgentMemory.open(tmp_path / name, scope=ACME) as memory:
+        memory.forget(text=SECRET)
+    with SimpleMemoryManager.open(tmp_path / name) as memory:
+        names = {place: heading.name for place, heading in memory.store.lasting.headings(memory.memory_cache).items()}
+    assert names == {("acme", "user-70", 5): f"Room of {SECRET}", (*ACME, 5): "Room of [forgotten]"}
 
 
 def test_judgment_is_not_reused_in_another_scope(tmp_path):

@@ -100,6 +100,7 @@ def test_forgotten_memory_leaves_no_trace(path):
     with SimpleMemoryManager.open(path) as manager:
         manager.remember(5, "The password is hunter2.", title="Password")
         manager.remember(5, "The rug hides a trap door.", title="Rug")
+        manager.add_memory(6, "Office of hunter2", memory("Desk"))
         manager.update("Rug", text="The rug hides hunter2.")
         assert manager.search("password")
         assert manager.forget(text="hunter2") == 2

@@ -423,9 +423,9 @@ class MemoryRows:
             cleaned = traces.memory_without(memory) if traces.scope.contains(place) else memory
             if cleaned is not memory:
                 self._replace(place, self._found(place, memory), cleaned)
-        for number, name in self._rows("SELECT number, name FROM zorkgpt_places"):
-            if (cleaned_name := text_without(name, traces)) != name:
-                self._put("UPDATE zorkgpt_places SET name = %s WHERE number = %s", [(cleaned_name, number)])
+        for place, heading in self.headings(filter(traces.scope.contains, self.places())).items():
+            self.set_heading(place, heading._replace(name=text_without(heading.name, traces)))
+        self._write()
         self._drop()
 
     def put_back(self, rows: Mapping[int, bytes | None]) -> None:
