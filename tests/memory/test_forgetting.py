@@ -12,6 +12,7 @@ from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.record.events import EventKind, EventRow, Events
 
 SECRET = "hunter2-\u00e4*~secret"
 CART = "https://shop/cart"
@@ -55,6 +56,9 @@ def manager(tmp_path):
     shutil.copy(tmp_path / "Memories.md", runs / "undo" / "7.Memories.md")
     shown = {"event": "turn", "turn": 3, "memory_shown": f"[NOTE] Password: The password is {SECRET}."}
     (runs / "episode_log.jsonl").write_text(json.dumps(shown) + "\n")
+    events = Events(manager.store.database)
+    for kind in EventKind:
+        events.add(3, EventRow(3, kind, json.dumps({"text": f"It says {SECRET}.", "all": [SECRET]})))
     shutil.copy(tmp_path / "Memories.md", tmp_path / "Memories.md.damaged-1")
     return manager
 
@@ -63,6 +67,7 @@ def test_text_is_removed_from_every_file(manager, tmp_path):
     assert len(traces(tmp_path)) == 6
     assert manager.forget(text=SECRET) == 3
     assert traces(tmp_path) == []
+    assert len(Events(manager.store.database).of(3)) == len(EventKind)
     assert [located.memory.title for located in manager.all_memories()] == ["Voucher", "Voucher"]
     manager.remember(CART, "Another fact.", title="Other")
     manager.reset_episode()

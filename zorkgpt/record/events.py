@@ -1,6 +1,6 @@
 """The events of episodes in the database of a story folder."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
@@ -104,6 +104,12 @@ class Events:
         """Delete the events of these kinds of an episode."""
         query = "DELETE FROM zorkgpt_events WHERE episode = %s AND kind = %s"
         self._database.put(query, [(episode, kind) for kind in kinds])
+
+    def rewrite(self, changed: Callable[[str], str]) -> None:
+        """Replace the content of every event by what this returns for it."""
+        rows = self._database.rows("SELECT position, content FROM zorkgpt_events")
+        new = [(text, position) for position, content in rows if (text := changed(content)) != content]
+        self._database.put("UPDATE zorkgpt_events SET content = %s WHERE position = %s", new)
 
 
 def _marks(values: Sequence[object]) -> str:

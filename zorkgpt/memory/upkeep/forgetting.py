@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
 
 from zorkgpt.bounded import SAVED_FILE, parse_json
@@ -13,10 +14,12 @@ from zorkgpt.memory.places import is_place, path_of
 from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
 from zorkgpt.memory.storage.book import MemoryBook
 from zorkgpt.memory.storage.document import parse, render
-from zorkgpt.memory.storage.escaping import single_spaced
+from zorkgpt.memory.storage.escaping import decode, encode, single_spaced
 from zorkgpt.memory.storage.lasting import EVERY, Prefix
+from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.traces import Traces, document_without, line_without, value_without
+from zorkgpt.record.events import Events
 from zorkgpt.text import indented
 
 
@@ -100,10 +103,13 @@ def forget(store: Store, traces: Traces, runs: Path) -> None:
         for beside in sorted(path.parent.glob(f"{path.name}.*")):
             if beside.suffix == ".backup" or ".damaged-" in beside.name:
                 _clean_markdown(beside, traces)
-        store.erase(traces)
-        # Snapshots and runs belong to the whole memory.
+        # Snapshots, runs and their events belong to the whole memory.
         if not store.scope.path:
             _clean_runs(path, runs, traces)
+            records = {Path(f"{path}.sqlite")} if store.has_file else set()
+            for record in {*records, *runs.parent.glob("*.md.sqlite")}:
+                _clean_events(record, traces)
+        store.erase(traces)
     store.refresh()
 
 
@@ -115,6 +121,14 @@ def _clean_runs(path: Path, runs: Path, traces: Traces) -> None:
             _clean_json(file, traces)
         elif file.name.endswith(path.name):
             _clean_markdown(file, traces)
+
+
+def _clean_events(record: Path, traces: Traces) -> None:
+    """Clean the events in the record beside a memory file."""
+    with closing(sidecar(record.with_suffix(""))) as database:
+        if database.exists():
+            Events(database).rewrite(lambda text: decode(line_without(encode(text), traces)).rstrip("\n"))
+            database.empty_log()
 
 
 def _clean_markdown(path: Path, traces: Traces) -> None:
