@@ -5,6 +5,7 @@ import sys
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -141,22 +142,24 @@ def test_write_in_the_handler_of_an_interrupt_is_in_the_history(tmp_path, name):
 
 
 def write_in_handlers(path: str) -> None:
-    manager = SimpleMemoryManager.open(path)
-    manager.add_memory(5, "Hall", memory("First"))
     for at in count(1, 5):
-        try:
-            checks = interrupted_at(at, partial(manager.add_memory, 5, "Hall", memory(f"Title {at}")))
-        except KeyboardInterrupt:
-            # The frames of the interrupted call still exist here.
-            assert manager.add_memory(at, "Room", memory(f"Handler {at}"))
-        else:
-            if checks < at:
-                break
-            # Python ignores an interrupt while it closes a generator, so the memory was added.
-            assert manager.invalidate_memory(5, f"Title {at}", "To keep the place short.")
-            continue
-        manager.invalidate_memory(5, f"Title {at}", "To keep the place short.")
-        assert [each.title for each in manager.store.journal.lasting()[at]] == [f"Handler {at}"], at
+        # A new memory each time, so that the number of calls stays the same.
+        folder = Path(path).parent / str(at)
+        folder.mkdir()
+        with SimpleMemoryManager.open(folder / Path(path).name) as manager:
+            manager.add_memory(5, "Hall", memory("First"))
+            try:
+                checks = interrupted_at(at, partial(manager.add_memory, 5, "Hall", memory("Second")))
+            except KeyboardInterrupt:
+                # The frames of the interrupted call still exist here.
+                assert manager.add_memory(6, "Room", memory("Handler"))
+                assert [each.title for each in manager.store.journal.lasting()[6]] == ["Handler"], at
+                assert [each.title for each in manager.memory_cache[6]] == ["Handler"], at
+            else:
+                if checks < at:
+                    break
+                # Python ignores an interrupt while it closes a generator, so the memory was added.
+                assert [each.title for each in manager.memory_cache[5]] == ["First", "Second"], at
     assert at > 500
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 from zorkgpt.memory.claims import Claim, claims_in
 from zorkgpt.memory.ids import memory_id
@@ -109,7 +109,7 @@ def values_of(place: SubjectKey, name: str, memory: Memory) -> list[object]:
     return [
         memory_id(place, memory),
         int(bool(memory.id)),
-        *(_text(getattr(memory, name)) for name in _TEXTS),
+        *(text_column(getattr(memory, name)) for name in _TEXTS),
         *(None if (value := getattr(memory, name)) is None else str(value) for name in _NAMES),
         *(getattr(memory, name) for name in _NUMBERS),
         int(memory.pinned),
@@ -131,8 +131,7 @@ def memory_in(row: Sequence[Any]) -> Memory:
     """Return the memory in the columns `READ` of a row."""
     values = dict(zip(_OWN, row[4:], strict=True))
     for name in _TEXTS:
-        if (text := values[name]) is not None and text.startswith(_ESCAPED):
-            values[name] = json.loads(text[1:])
+        values[name] = text_in(values[name])
     for name in _FLAGS:
         values[name] = bool(values[name])
     for name in _EPISODES:
@@ -148,11 +147,25 @@ def episode_column(episode: int | str | None) -> str | None:
     return None if episode is None else json.dumps(episode)
 
 
-def _text(text: str | None) -> str | None:
+@overload
+def text_column(text: str) -> str: ...
+@overload
+def text_column(text: None) -> None: ...
+def text_column(text: str | None) -> str | None:
+    """Return a text that may hold any character as it is written in a column."""
     if text is None or (text.isascii() and "\x00" not in text and not text.startswith(_ESCAPED)):
         return text
     is_plain = database_text(text) == text and not text.startswith(_ESCAPED)
     return text if is_plain else _ESCAPED + json.dumps(text)
+
+
+@overload
+def text_in(column: str) -> str: ...
+@overload
+def text_in(column: None) -> None: ...
+def text_in(column: str | None) -> str | None:
+    """Return the text in a column that `text_column` has written."""
+    return json.loads(column[1:]) if column is not None and column.startswith(_ESCAPED) else column
 
 
 def _claims(claims: Sequence[Claim]) -> str | None:

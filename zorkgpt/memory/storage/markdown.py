@@ -71,7 +71,7 @@ DELETE FROM zorkgpt_undo_parts
 """The upgrade of files of earlier versions, which had the memories only in the Markdown file."""
 
 
-class _Shown(NamedTuple):
+class _ShownContent(NamedTuple):
     """A content of the file."""
 
     number: int
@@ -83,7 +83,7 @@ class _Shown(NamedTuple):
     """Whether the file is known to have had the content."""
 
 
-_NOTHING = _Shown(0, "", 0, is_shown=True)
+_NOTHING = _ShownContent(0, "", 0, is_shown=True)
 
 
 def sidecar(memory_file: Path | str, *, timeout_s: float = LOCK_TIMEOUT_S) -> SqliteDatabase:
@@ -317,15 +317,15 @@ class MarkdownStore(SqliteFileStore):
         last = self._last_shown()
         return last.digest if last else ""
 
-    def _last_shown(self) -> _Shown | None:
+    def _last_shown(self) -> _ShownContent | None:
         """Return the last content of the record. None if there is no record."""
         return next(iter(self._shown("number > %s", 0)), None)
 
-    def _shown(self, condition: str, value: object) -> list[_Shown]:
+    def _shown(self, condition: str, value: object) -> list[_ShownContent]:
         """Return the last content that meets a condition, or none."""
         query = f"SELECT number, digest, position, is_shown FROM zorkgpt_shown WHERE {condition}"
         rows = self.database.rows(f"{query} ORDER BY number DESC LIMIT 1", (value,))
-        return [_Shown(*row) for row in rows]
+        return [_ShownContent(*row) for row in rows]
 
     # Merging
 
@@ -378,7 +378,7 @@ class MarkdownStore(SqliteFileStore):
         self.journal.complete_ids()
         return self.journal.lasting() or None
 
-    def _edits(self, document: Document, digest: str, last: _Shown, at: str) -> list[HistoryRecord] | None:
+    def _edits(self, document: Document, digest: str, last: _ShownContent, at: str) -> list[HistoryRecord] | None:
         """Record what a person or another program did with the file. None if it was only not written yet."""
         [shown] = self._shown("is_shown = %s", 1)
         found = self._shown("digest = %s", digest) if digest else []

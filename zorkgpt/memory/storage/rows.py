@@ -13,7 +13,7 @@ from zorkgpt.memory.ids import AFTER_DIGITS, memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key, same_episode
 from zorkgpt.memory.places import FOLLOWING, column_of, is_place, place_in, place_order, ranges_of
 from zorkgpt.memory.storage.changes import Step, VisitCount
-from zorkgpt.memory.storage.columns import READ, WRITTEN, episode_column, memory_in, values_of
+from zorkgpt.memory.storage.columns import READ, WRITTEN, episode_column, memory_in, text_column, text_in, values_of
 from zorkgpt.memory.storage.document import Document, document_of
 from zorkgpt.memory.storage.escaping import folded, single_spaced
 from zorkgpt.memory.storage.history import with_history_of
@@ -150,7 +150,8 @@ class MemoryRows:
         for page in _pages(list(missing)):
             query = f"SELECT place, number, name, visits, episodes FROM zorkgpt_places WHERE place IN ({_marks(page)})"
             for column, number, name, visits, episodes in self._rows(query, page):
-                found[missing[column]] = _PlaceRow(number, Heading(name, visits, tuple(json.loads(episodes))))
+                heading = Heading(text_in(name), visits, tuple(json.loads(episodes)))
+                found[missing[column]] = _PlaceRow(number, heading)
         self._places |= {place: found[place] for place in missing.values()}
         self._cached += len(missing)
         return {place: known.get(place, row) for place, row in found.items()}
@@ -568,9 +569,9 @@ class MemoryRows:
             episodes = json.dumps(list(map(episode_key, row.heading.episodes)))
             if row.number:
                 self._note(-row.number, "zorkgpt_places")
-                changed.append((row.heading.name, row.heading.visits, episodes, row.number))
+                changed.append((text_column(row.heading.name), row.heading.visits, episodes, row.number))
             else:
-                new.append((place, column_of(place), row.heading.name, row.heading.visits, episodes))
+                new.append((place, column_of(place), text_column(row.heading.name), row.heading.visits, episodes))
         query = "UPDATE zorkgpt_places SET name = %s, visits = %s, episodes = %s WHERE number = %s"
         self._database.put(query, changed)
         numbers = self._database.numbers("zorkgpt_places", len(new))
