@@ -10,7 +10,7 @@ from zorkgpt.files import AtomicFile
 _FOREIGN = "changed by somebody else"
 """A note: another process or a person changed the file."""
 
-Note = Callable[[str], None]
+NoteChange = Callable[[str], None]
 """Records a text about a change, before it is made. Never raises."""
 
 
@@ -26,7 +26,7 @@ class Restorer(Protocol):
         """Return the value that the checkpoint with this number must contain, as plain values."""
         ...
 
-    def begin(self, number: int, note: Note) -> None:
+    def begin(self, number: int, note: NoteChange) -> None:
         """Start to keep what is needed to return to the checkpoint with this number.
 
         Args:
@@ -68,7 +68,7 @@ class FileRestorer:
         self._on_restored = on_restored
         self._path = file.path
         file.before_replacement = self._before_replacement
-        self._note: Note | None = None
+        self._note: NoteChange | None = None
         """None if replacements aren't noted."""
         self._known: set[str] = set()
         """The digests of the content at the checkpoint and of the replacements since then."""
@@ -84,7 +84,7 @@ class FileRestorer:
         # Each byte becomes a character, whatever the encoding is.
         return {"content": None if content is None else content.decode("latin-1")}
 
-    def begin(self, number: int, note: Note) -> None:
+    def begin(self, number: int, note: NoteChange) -> None:
         """Forget earlier checkpoints, and note replacements from now on."""
         self._note, self._known = note, {_digest(_content(self._path))}
 

@@ -10,7 +10,7 @@ from session.checkpoint import Run
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.record.events import EventKind, EventRow, Events
-from zorkgpt.restore_point import Note
+from zorkgpt.restore_point import NoteChange
 from zorkgpt.runlog.episode_record import EpisodeRecord
 
 RUN = {"story": "0" * 64, "story_path": "a.z5", "title": "A", "seed": 1, "player": "rules", "remember": True}
@@ -24,7 +24,7 @@ class FullDisk:
     def restore_point(self, number: int) -> dict[str, Any]:
         raise MemoryStoreError("disk full")
 
-    def begin(self, number: int, note: Note) -> None:
+    def begin(self, number: int, note: NoteChange) -> None:
         raise MemoryStoreError("disk full")
 
     def end(self, *, remove: bool) -> None:

@@ -8,7 +8,7 @@ from uuid import uuid4
 from zorkgpt.log import get_logger
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.tables import AnswerTable, Journal, Rows, Trials, discard
-from zorkgpt.restore_point import Note
+from zorkgpt.restore_point import NoteChange
 
 log = get_logger(__name__)
 
@@ -58,7 +58,7 @@ class CheckpointRestorer:
         """Return the data about the memory for a checkpoint that is about to be written."""
         return {"number": number, "writer": self._writer, "judgments": self._store.answers.size()}
 
-    def begin(self, number: int, note: Note) -> None:
+    def begin(self, number: int, note: NoteChange) -> None:
         """Begin to keep the originals of changed parts, to return to the checkpoint with this number."""
         self.end(remove=True)
         self._number = number
