@@ -462,7 +462,7 @@ class MarkdownStore(SqliteFileStore):
     def _note(self, digest: str) -> None:
         """Record the digest of the file that will show the record."""
         last = self._last_shown()
-        if last is not None and last.digest == digest:
+        if last is not None and last.digest == digest and last.position != _DISCARDED:
             return
         if last is None and self._digest != digest:
             self._put_shown(self._digest, 0, is_shown=True)
