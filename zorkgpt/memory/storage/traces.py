@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import is_
 from typing import Any
 
@@ -23,7 +24,7 @@ _KEPT = ("category", "title")
 """Fields that are not cleaned in other memories, which may have the same title or word."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Traces:
     """The memories, texts and places to erase."""
 
@@ -40,20 +41,34 @@ class Traces:
     """Nothing outside it is changed."""
 
     def are_in(self, text: str) -> bool:
-        return text in self.titles or any(trace in text for trace in (*self.texts, *self._shown()))
+        if text in self.titles:
+            return True
+        # Most texts are shorter than every trace.
+        return len(text) >= self._shortest and any(trace in text for trace in self._parts)
 
     def cleaned(self, text: str) -> str:
         """Return the text without the traces."""
         if text in self.titles:
             return FORGOTTEN
-        for trace in (*self.texts, *self._shown()):
+        for trace in self._parts if len(text) >= self._shortest else ():
             text = text.replace(trace, FORGOTTEN)
         return text
 
-    def _shown(self) -> tuple[str, ...]:
-        return tuple(f"] {title}:" for title in self.titles)
+    @cached_property
+    def _parts(self) -> tuple[str, ...]:
+        """The traces that may be parts of a text."""
+        return (*self.texts, *(f"] {title}:" for title in self.titles))
 
-    @property
+    @cached_property
+    def _shortest(self) -> int:
+        return min(map(len, self._parts), default=0)
+
+    @cached_property
+    def shortest_text(self) -> int:
+        """The length of the shortest text. Shorter texts have no trace of them."""
+        return min(map(len, self.texts), default=0)
+
+    @cached_property
     def places(self) -> frozenset[SubjectKey]:
         return frozenset(place for place, _ in self.removed)
 
@@ -109,7 +124,7 @@ def _part(place: SubjectKey, part: str | Entry, traces: Traces, eol: str) -> str
 
 def text_without(text: str, traces: Traces) -> str:
     """Return the text without the texts of the traces."""
-    for trace in traces.texts:
+    for trace in traces.texts if len(text) >= traces.shortest_text else ():
         text = text.replace(trace, FORGOTTEN)
     return text
 
