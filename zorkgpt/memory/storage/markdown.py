@@ -124,6 +124,8 @@ class MarkdownStore(SqliteFileStore):
         database = sidecar(self.file.path, timeout_s=lock_timeout_s)
         self._digest = ""
         """The digest of the file when it was last read or written. "" if there was no file."""
+        self._last: _ShownContent | None = None
+        """The last content of the record. None if it must be read again."""
         self._seen: tuple[Stamp, tuple[int, ...]] | None = None
         """The file's stamp and the database's version when they were last read or written."""
         self._reported: set[str] = set()
@@ -139,10 +141,7 @@ class MarkdownStore(SqliteFileStore):
             MemoryStoreError: If the file can't be read. The memories stay the same.
         """
         with self.guard:
-            # An interrupt that arrives at the end of a transaction can leave it open.
-            if self.database.abandon():
-                self.lasting.forget()
-                self._seen = None
+            self._abandon()
             if not self._is_as_seen():
                 self._look()
             self.lasting.follow()
@@ -164,12 +163,15 @@ class MarkdownStore(SqliteFileStore):
             MemoryStoreError: If the file can't be locked or read, or the changes can't be recorded. Nothing is changed.
         """
         with self.guard, self.file.locked():
+            self._abandon()
             self._catch_up()
-            with super().transaction(source=source, turn_stamp=turn_stamp, places=places) as draft:
-                yield draft
             try:
-                assert self._seen is not None
-                self._seen = self._seen[0], self.database.version()
+                with super().transaction(source=source, turn_stamp=turn_stamp, places=places) as draft:
+                    yield draft
+            except BaseException:
+                self._last = None
+                raise
+            try:
                 if not self.database.is_together:
                     self._show()
                 if self._seen is None:
@@ -179,6 +181,15 @@ class MarkdownStore(SqliteFileStore):
                 # The changes are recorded, so they are not undone.
                 self._seen = None
                 self._report_unwritten(error)
+
+    def _abandon(self) -> None:
+        """Undo a transaction that an interrupt has left open when it arrived at its end."""
+        if self.database.abandon():
+            self.lasting.forget()
+            self._seen = self._last = None
+
+    def _prepare(self) -> None:
+        """Do nothing: edits and changes have just been read."""
 
     def _flush(self) -> None:
         """Make earlier changes durable, and show them in the file."""
@@ -199,6 +210,7 @@ class MarkdownStore(SqliteFileStore):
         self.lasting.put_back({key: data for key, data in parts.items() if key != WHOLE_FILE})
         query = f"UPDATE zorkgpt_shown SET position = {_DISCARDED} WHERE position > %s"
         self.database.put(query, [(self.journal.size(),)])
+        self._last = None
         if WHOLE_FILE in parts:
             self.lasting.show(parse(parts[WHOLE_FILE] or b""))
 
@@ -214,12 +226,16 @@ class MarkdownStore(SqliteFileStore):
 
     def _is_as_seen(self) -> bool:
         """Return whether file and database are unchanged since they were last read or written."""
-        return self._seen == (self.file.stamp(), self.database.version())
+        is_as_seen = self._seen == (self.file.stamp(), self.database.version())
+        if not is_as_seen:
+            self._last = None
+        return is_as_seen
 
     def _look(self) -> None:
         """Read the changes of others. An edit of the file is recorded if the lock is free, and otherwise only read."""
         for _ in range(_ATTEMPTS):
             self.database.leave_copy()
+            self._last = None
             data, stamp = self._read()
             if self._is_in_step(data):
                 self._follow(data, stamp)
@@ -241,10 +257,10 @@ class MarkdownStore(SqliteFileStore):
     def _catch_up(self) -> None:
         """Record the edits of the file, and write it if it doesn't show the record. The file must be locked."""
         for _ in range(_ATTEMPTS):
-            is_shown = self._digest == self._recorded or self.database.is_together
-            if self._is_as_seen() and not self.database.is_copy and is_shown:
+            if self._is_as_seen() and not self.database.is_copy and self._needs_no_write:
                 return
             self.database.leave_copy()
+            self._last = None
             data, stamp = self._read()
             if self._is_in_step(data):
                 self._follow(data, stamp)
@@ -317,9 +333,16 @@ class MarkdownStore(SqliteFileStore):
         last = self._last_shown()
         return last.digest if last else ""
 
+    @property
+    def _needs_no_write(self) -> bool:
+        """Whether the file shows the record, or will be written later."""
+        return self._digest == self._recorded or self.database.is_together
+
     def _last_shown(self) -> _ShownContent | None:
         """Return the last content of the record. None if there is no record."""
-        return next(iter(self._shown("number > %s", 0)), None)
+        if self._last is None:
+            self._last = next(iter(self._shown("number > %s", 0)), None)
+        return self._last
 
     def _shown(self, condition: str, value: object) -> list[_ShownContent]:
         """Return the last content that meets a condition, or none."""
@@ -472,12 +495,14 @@ class MarkdownStore(SqliteFileStore):
     def _put_shown(self, digest: str, position: int, *, is_shown: bool) -> None:
         insert = "INSERT INTO zorkgpt_shown (digest, position, is_shown) VALUES (%s, %s, %s)"
         self.database.put(insert, [(digest, position, int(is_shown))])
+        self._last = None
 
     def _mark_shown(self) -> None:
         """Record that the file has the last content of the record, if that is true."""
         last = self._last_shown()
         if last is not None and not last.is_shown and last.digest == self._digest:
             self.database.put("UPDATE zorkgpt_shown SET is_shown = 1 WHERE number = %s", [(last.number,)])
+            self._last = None
 
     def _show(self, *, is_durable: bool = False) -> None:
         """Write the file, unless it shows the record. The file must be locked. Then `_seen` is None if it was edited.
@@ -509,7 +534,7 @@ class MarkdownStore(SqliteFileStore):
         # If this is lost, the next transaction does it.
         with self.database.change(is_durable=is_durable):
             self._mark_shown()
-        self._seen = written, self.database.version()
+        self._seen = written, self._seen[1]
         if len(data) > _LARGE:
             self._report(
                 WARNING,

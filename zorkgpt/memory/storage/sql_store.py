@@ -127,8 +127,7 @@ class SqlStore:
         """
         rows = self.lasting
         with self.guard:
-            # Reconnect before locking the database, so that others don't have to wait.
-            self.refresh()
+            self._prepare()
             try:
                 with self._changing(places):
                     rows.follow()
@@ -150,6 +149,10 @@ class SqlStore:
             except BaseException:
                 rows.forget()
                 raise
+
+    def _prepare(self) -> None:
+        """Called before a transaction: reconnect before locking the database, so that others don't have to wait."""
+        self.refresh()
 
     def _before_commit(self) -> None:
         """Called at the end of a transaction, before it is committed."""

@@ -133,10 +133,13 @@ class SqliteDatabase:
         Raises:
             MemoryStoreError: If the file can't be written. Nothing was changed.
         """
-        all_values = list(parameters)
-        if all_values:
+        all_values, statement = list(parameters), query.replace("%s", "?")
+        if all_values and self._is_changing and self._connection is not None:
+            with self.guard:
+                self._connection.executemany(statement, all_values)
+        elif all_values:
             with self.change() as connection:
-                connection.executemany(query.replace("%s", "?"), all_values)
+                connection.executemany(statement, all_values)
 
     @property
     def is_changing(self) -> bool:
