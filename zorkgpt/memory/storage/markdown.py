@@ -269,7 +269,8 @@ class MarkdownStore(SqliteFileStore):
             self._merge(data)
             self._seen = stamp, self.database.version()
             try:
-                self._show()
+                if not self.database.is_together:
+                    self._show()
             except MemoryStoreError as error:
                 self._report_unwritten(error)
             if self._seen is not None:
