@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tests.fixtures.kills import killed
 from tests.fixtures.memory import memory
 from tests.fixtures.stores import journal_file, journal_rows
+from tests.fixtures.writers import in_separate_process
 from zorkgpt.files import Disk
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
@@ -341,3 +343,29 @@ def test_block_of_a_killed_process_is_shown_later(tmp_path):
     assert "Second" not in path.read_text()
     assert titles(path) == ["First", "Second"]
     assert path.read_text().count("] Second**") == 1
+
+
+def read_without_writing(path: str) -> None:
+    # Loads all modules, which another user may not be able to read.
+    with SimpleMemoryManager.open(Path(path).with_name("other")) as other:
+        other.add_memory(5, "Hall", memory("First"))
+        assert other.history("First")
+    Path(path).parent.chmod(0o555)
+    if os.geteuid() == 0:
+        os.setgid(65534)
+        os.setuid(65534)
+    with SimpleMemoryManager.open(path) as manager:
+        assert [change.kind for change in manager.history("First")] == ["added", "edited"]
+        assert [each.memory.source for each in manager.all_memories()] == ["person"]
+        assert not manager.add_memory(5, "Hall", memory("Second"))
+
+
+def test_folder_that_cannot_be_written_is_read_with_its_history():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        path = Path(folder) / "Memories.md"
+        with SimpleMemoryManager.open(path) as manager:
+            manager.add_memory(5, "Hall", memory("First"))
+            manager.edit_memory(5, "First", Edit(text="Reworded."))
+        in_separate_process(read_without_writing, str(path))
+        os.chmod(folder, 0o755)

@@ -351,7 +351,7 @@ class SqliteDatabase:
                     f"The memory at {self.path} is closed, or of another process. Use a file to keep or share it."
                 )
         self._drop()
-        connection = _connected(IN_MEMORY if private else str(self.path), self._timeout_s)
+        connection = _connected(IN_MEMORY if private else self._address(), self._timeout_s)
         try:
             # Read these together, because another process may be creating the file.
             connection.execute("BEGIN")
@@ -381,6 +381,15 @@ class SqliteDatabase:
         self._connection, self._private = connection, private
         self._connections += 1
         return connection
+
+    def _address(self) -> str:
+        """Return the address of the file. SQLite creates files beside it, unless the folder can't be written."""
+        if self._is_in_memory:
+            return IN_MEMORY
+        is_writable = os.access(self.path.parent, os.W_OK)
+        if is_writable or not os.path.exists(self.path) or any(_stamp(f"{self.path}-wal")):
+            return str(self.path)
+        return f"{self.path.absolute().as_uri()}?immutable=1"
 
     def _migrate(self, connection: "Connection") -> None:
         """Create the tables, or upgrade them to the last version, in one transaction."""
@@ -448,7 +457,8 @@ before_fork(_close_idle)
 def _connected(name: str, timeout_s: float) -> "Connection":
     import sqlite3
 
-    return sqlite3.connect(name, timeout=timeout_s, isolation_level=None, check_same_thread=False)
+    is_uri = name.startswith("file:")
+    return sqlite3.connect(name, timeout=timeout_s, isolation_level=None, check_same_thread=False, uri=is_uri)
 
 
 def _stamp(path: Path | str) -> tuple[int, ...]:
