@@ -47,6 +47,8 @@ def manager(tmp_path):
     manager.remember(CART, f"I wrote {SECRET} on the wall.", title="Wall", persistence="ephemeral")
     manager.remember(CART, "The voucher field takes one code only.", title="Voucher")
     manager.record_action_outcome(8, "Door", "read door", f"It says {SECRET}.", {"turn": 12, "score_delta": 1})
+    for action in (f"say {SECRET}", "wait"):
+        manager.record_action_outcome(8, "Door", action, "Nothing.", {"turn": 13, "nothing_changed": True})
     manager.supersede("Voucher", f"The voucher field takes {SECRET} only.")
     manager.update("Voucher", text="The voucher field takes one code.")
     runs = tmp_path / "runs" / "3"
@@ -64,12 +66,15 @@ def manager(tmp_path):
 
 
 def test_text_is_removed_from_every_file(manager, tmp_path):
-    assert len(traces(tmp_path)) == 6
+    assert len(traces(tmp_path)) == 8
     assert manager.forget(text=SECRET) == 3
     assert traces(tmp_path) == []
     assert len(Events(manager.store.database).of(3)) == len(EventKind)
-    assert [located.memory.title for located in manager.all_memories()] == ["Voucher", "Voucher"]
+    titles = [located.memory.title for located in manager.all_memories()]
+    assert titles == ["Tried without effect", "Voucher", "Voucher"]
     manager.remember(CART, "Another fact.", title="Other")
+    manager.save_session(tmp_path / "session.json")
+    assert traces(tmp_path) == []
     manager.reset_episode()
     manager.close()
     assert traces(tmp_path) == []

@@ -724,7 +724,7 @@ class AgentMemory:
                     inside,
                 )
             self._writer.forget(traces.removed, traces.are_in, traces.gone)
-            self._recorder.forget()
+            self._recorder.forget(traces.are_in_folded)
             forget(self.store, traces, self._runs)
         return len(traces.removed)
 

@@ -4,7 +4,7 @@ Entries of places list the things and the attempts. They are derived from the ga
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +31,7 @@ from zorkgpt.memory.models import (
 )
 from zorkgpt.memory.places import is_place
 from zorkgpt.memory.storage.escaping import folded
+from zorkgpt.memory.storage.traces import FORGOTTEN
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.memory.things import NOW_HERE, STARTS_HERE, TRIED, ThingsLedger, ledger_entry
 from zorkgpt.memory.writer import MemoryWriter
@@ -213,13 +214,20 @@ class TurnRecorder:
         remaining = map(self.ledger.unseen, memories)
         return [memory for memory in remaining if memory is not None]
 
-    def forget(self) -> None:
-        """Forget the last action, whose text is to be forgotten."""
+    def forget(self, is_forgotten: Callable[[str], bool]) -> None:
+        """Forget the last action, and the text of each action of the episode for which this is true.
+
+        Args:
+            is_forgotten: Receives a text in the form of `folded`.
+        """
         self._last_action = (-1, "")
+        rows, self.experience = self.experience.rows, Experience()
+        for row in rows:
+            self.experience.add(replace(row, action=FORGOTTEN) if is_forgotten(row.action) else row)
 
     def reset(self) -> None:
         """Begin a new episode."""
-        self.forget()
+        self._last_action = (-1, "")
         self.ledger, self.experience, self._listed = ThingsLedger(), Experience(), 0
         self.visits.reset()
 

@@ -15,7 +15,7 @@ from zorkgpt.memory.places import place_from_json, render_place
 from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import Entry, render_entry
-from zorkgpt.memory.storage.escaping import decode, encode
+from zorkgpt.memory.storage.escaping import decode, encode, folded
 from zorkgpt.memory.storage.section import LocationSection, parse_section
 
 FORGOTTEN = "[forgotten]"
@@ -45,6 +45,10 @@ class Traces:
             return True
         # Most texts are shorter than every trace.
         return len(text) >= self._shortest and any(trace in text for trace in self._parts)
+
+    def are_in_folded(self, text: str) -> bool:
+        """Return whether a text in the form of `folded` has a trace in any case."""
+        return any(folded(trace) in text for trace in self.texts)
 
     def cleaned(self, text: str) -> str:
         """Return the text without the traces."""
