@@ -1,10 +1,11 @@
-"""Stores of lasting memories: a Markdown file with a journal beside it, SQLite, or PostgreSQL.
+"""Stores of lasting memories: SQLite or PostgreSQL, and a Markdown file that shows the memories of a SQLite file.
 
-`protocol.py` defines the interface of a store. `markdown.py` and `sql_store.py` implement it. `sqlite.py` and
-`postgres.py` are the two databases. `addresses.py` distinguishes paths from addresses.
+`protocol.py` defines the interface of a store. `sql_store.py` implements it, and `markdown.py` extends it by the file.
+`sqlite.py` and `postgres.py` are the two databases. `addresses.py` distinguishes paths from addresses.
 
-- Reading: `lasting.py` defines the queries and the filters. A file is read as a whole into a `Document`. A database is
-  read row by row (`rows.py`).
+- Reading: `lasting.py` defines the queries and the filters. A database is read row by row (`rows.py`).
+- The file: `file_memories.py` changes rows and document together, and `merging.py` compares an edited file with the
+  record.
 - Format: `document.py` parses and renders the file, `section.py` the section of a location, `entry.py` one memory, and
   `escaping.py` their texts. `damage.py` distinguishes a damaged file from an edited one.
 - Changes: `changes.py` defines them, `book.py` collects those of a transaction, and `versions.py` derives the next
