@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixtures.disks import Killed, KillingDisk
 from tests.fixtures.kills import killed
 from tests.fixtures.memory import memory
 from tests.fixtures.stores import journal_file, journal_rows
@@ -50,25 +51,6 @@ def repository(tmp_path):
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-m", "First")
     return path
-
-
-class Killed(BaseException):
-    """An exception that the code does not catch."""
-
-
-class KillingDisk(Disk):
-    """A disk that ends the process before or after the memory file is replaced."""
-
-    def __init__(self, when: str) -> None:
-        self._when = when
-
-    def replace(self, source, target):
-        is_file = not target.endswith(".backup")
-        if is_file and self._when == "before":
-            raise Killed
-        os.replace(source, target)
-        if is_file and self._when == "after":
-            raise Killed
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
