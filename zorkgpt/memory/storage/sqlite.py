@@ -344,6 +344,8 @@ class SqliteDatabase:
         Args:
             inode: That of the file that the empty database stands for. 0 if there was none.
         """
+        from sqlite3 import Error
+
         if self._is_truth:
             self._check_is_file()
             if self._is_in_memory and self._connections:
@@ -370,7 +372,9 @@ class SqliteDatabase:
             connection.execute("PRAGMA secure_delete = ON")
             is_old = version < len(self._steps)
             if is_old and not private and not self._is_in_memory and is_on_local_disk(self.path):
-                connection.execute("PRAGMA journal_mode = WAL")
+                # SQLite doesn't wait here for another process, which sets the same mode while it creates the file.
+                with suppress(Error):
+                    connection.execute("PRAGMA journal_mode = WAL")
             if is_old:
                 self._migrate(connection)
         except BaseException:
