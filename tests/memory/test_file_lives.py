@@ -10,6 +10,7 @@ from tests.fixtures.disks import Killed, KillingDisk
 from tests.fixtures.memory import memory
 from tests.fixtures.stores import journal_file
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import GAME, Thing
 from zorkgpt.memory.storage.document import parse
 from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.storage.markdown import MarkdownStore
@@ -104,6 +105,30 @@ class Life:
         if self.copies:
             self.path.write_bytes(self.random.choice(self.copies))
 
+    def add_elsewhere(self) -> None:
+        place = self.random.choice([GAME, Thing(9), "a/b", ("x", 5), -1])
+        text = self.random.choice(["a\nb", "# x", "- y", "~~s~~", "  lead", "**[NOTE] No entry**", "---"])
+        with SimpleMemoryManager.open(self.path) as manager:
+            assert manager.add_memory(place, self.random.choice(["", "# odd *name*"]), memory(self.next(), text=text))
+
+    def forget(self) -> None:
+        with SimpleMemoryManager.open(self.path) as manager:
+            for each in manager.all_memories()[:1]:
+                assert manager.forget(each.id)
+
+    def change_line_ends(self) -> None:
+        if self.path.exists():
+            self.path.write_bytes(self.path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
+
+    def write_another_section(self) -> None:
+        if self.text:
+            entry = f"**[NOTE] {self.next('By hand')}**\nIn a second section."
+            self.path.write_text(f"{self.text}\n## Location 5: Hall again\n\n{entry}\n")
+
+    def rename(self) -> None:
+        if self.text:
+            self.path.write_text(self.text.replace("] Title", "] Renamed", 1).replace(": Hall\n", ": Foyer\n", 1))
+
     def delete_record(self) -> None:
         for suffix in ("", "-wal", "-shm"):
             Path(f"{journal_file(self.path)}{suffix}").unlink(missing_ok=True)
@@ -115,7 +140,7 @@ class Life:
     def check(self) -> None:
         """Check that record, history and file have the same memories, with the same times and sources."""
         with SimpleMemoryManager.open(self.path) as manager:
-            found = {place: memories for place, memories in manager.memory_cache.items() if memories}
+            found = by_place(manager.store.lasting.find(EVERY))
             recorded = {place: memories for place, memories in manager.store.journal.lasting().items() if memories}
         assert found == recorded, self.done
         for place, memories in found.items():
@@ -134,6 +159,7 @@ class Life:
 HAPPENINGS = (
     *(Life.add, Life.add, Life.add_together, Life.add_in_turn, Life.invalidate, Life.see_again, Life.kill),
     *(Life.reword, Life.delete_entry, Life.write_entry, Life.paste_entry),
+    *(Life.add_elsewhere, Life.forget, Life.change_line_ends, Life.write_another_section, Life.rename),
     *(Life.bring_back_a_copy, Life.delete_record, Life.delete_file),
 )
 

@@ -177,6 +177,9 @@ def test_damaged_log_prevents_no_resumption(interrupted, damage):
     with a_run(interrupted, turns=12) as run:
         assert run.play_episode(resume=1).turns == 12
     assert [turn for turn, *_ in comparable_turns(interrupted)][-8:] == list(range(5, 13))
+    assert [type(event) for event in read_episode(interrupted, 1) if isinstance(event, EpisodeResumed)] == [
+        EpisodeResumed
+    ]
 
 
 @pytest.mark.parametrize(

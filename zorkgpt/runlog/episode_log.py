@@ -82,7 +82,8 @@ class EpisodeLog:
     def resume(self, saved: SavedEpisode) -> EpisodeResumed:
         """Continue the log of an interrupted episode and return the event of the resumption.
 
-        Events after the checkpoint are removed, except `EpisodeResumed` and `EpisodeEnded`.
+        Events after the checkpoint are removed, except `EpisodeResumed` and `EpisodeEnded`. A log that somebody has
+        edited is only continued.
 
         Raises:
             WorkdirError: If the log can't be written.
@@ -96,7 +97,9 @@ class EpisodeLog:
             tail = [
                 each for each in read_events(path, after=kept_bytes) if isinstance(each, EpisodeResumed | EpisodeEnded)
             ]
-            os.truncate(path, min(kept_bytes, path.stat().st_size))
+            data = path.read_bytes()
+            if data[:kept_bytes].endswith(b"\n"):
+                os.truncate(path, min(kept_bytes, len(data)))
             self._writer = RunLogWriter(path)
             for each in (*tail, event):
                 self._writer.write(each)

@@ -1,6 +1,7 @@
 """The episodes in a working directory: write and read their logs, count failures, and detect running ones."""
 
 import logging
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,7 +106,12 @@ class RunLogWriter:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("ab")
+        self._file = path.open("a+b")
+        end = self._file.seek(0, os.SEEK_END)
+        self._file.seek(max(0, end - 1))
+        if self._file.read(1) not in (b"", b"\n"):
+            # Somebody has cut the last line short.
+            self._file.write(b"\n")
 
     def write(self, event: Event) -> None:
         """Append an event."""

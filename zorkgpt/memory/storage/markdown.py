@@ -6,12 +6,11 @@ before it means that the process was killed before it replaced the file; an earl
 older copy; any other that somebody edited the file.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
-from logging import INFO, WARNING
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,27 +26,20 @@ from zorkgpt.memory.storage.columns import SCHEMA as MEMORIES_SCHEMA
 from zorkgpt.memory.storage.damage import is_damaged, is_foreign, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.file_memories import WHOLE_FILE, FileMemories
+from zorkgpt.memory.storage.file_messages import FileMessages
 from zorkgpt.memory.storage.history import HistoryRecord, TurnStamp, changes_between, dated_changes
 from zorkgpt.memory.storage.lasting import EVERY, Heading, by_place, heading_of
 from zorkgpt.memory.storage.merging import FileEdits, Memories, merged_heading
-from zorkgpt.memory.storage.section import Problem
 from zorkgpt.memory.storage.sql_store import SqliteFileStore
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import MIGRATIONS, SCHEMA, STATE_SCHEMA, UNDO_SCHEMA, VECTORS_SCHEMA
 from zorkgpt.memory.storage.words import WORDS_SCHEMA, FullText
 from zorkgpt.record.events import EVENTS_SCHEMA
-from zorkgpt.text import number_of
 
 log = get_logger(__name__)
 
 _ATTEMPTS = 5
 _KIND = 0x5A6A
-_LARGE = 1_000_000
-"""Minimum size of a large file, in bytes. Some editors and code hosts don't show larger files."""
-_MOST_LINES = 20
-"""Maximum number of lines in a message."""
-_CONFLICT = "'<<<<<<< "
-"""The beginning of a merge conflict, as quoted in a problem's message."""
 _DISCARDED = -1
 """The position of a content whose changes were discarded."""
 
@@ -128,10 +120,9 @@ class MarkdownStore(SqliteFileStore):
         """The last content of the record. None if it must be read again."""
         self._seen: tuple[Stamp, tuple[int, ...]] | None = None
         """The file's stamp and the database's version when they were last read or written."""
-        self._reported: set[str] = set()
-        """Messages that were already logged."""
         rows = FileMemories(database, self._read_document)
         name = str(self.file.path)
+        self._messages = FileMessages(self.file.path, lambda notice: self.notices.append(notice))
         super().__init__(database, FullText(database), rows=rows, name=name, path=self.file.path, now=now)
 
     def refresh(self) -> None:
@@ -180,7 +171,7 @@ class MarkdownStore(SqliteFileStore):
             except MemoryStoreError as error:
                 # The changes are recorded, so they are not undone.
                 self._seen = None
-                self._report_unwritten(error)
+                self._messages.unwritten(error)
 
     def _abandon(self) -> None:
         """Undo a transaction that an interrupt has left open when it arrived at its end."""
@@ -203,7 +194,7 @@ class MarkdownStore(SqliteFileStore):
                     self._catch_up()
         except MemoryStoreError as error:
             self._seen = None
-            self._report_unwritten(error)
+            self._messages.unwritten(error)
 
     def put_back(self, parts: Mapping[int, bytes | None]) -> None:
         """Restore rows by their keys, and the file."""
@@ -234,12 +225,9 @@ class MarkdownStore(SqliteFileStore):
     def _look(self) -> None:
         """Read the changes of others. An edit of the file is recorded if the lock is free, and otherwise only read."""
         for _ in range(_ATTEMPTS):
-            self.database.leave_copy()
-            self._last = None
-            data, stamp = self._read()
-            if self._is_in_step(data):
-                self._follow(data, stamp)
+            if (read := self._read_again()) is None:
                 return
+            data, stamp = read
             if self.database.exists():
                 try:
                     with self.file.locked(timeout_s=0):
@@ -259,12 +247,9 @@ class MarkdownStore(SqliteFileStore):
         for _ in range(_ATTEMPTS):
             if self._is_as_seen() and not self.database.is_copy and self._needs_no_write:
                 return
-            self.database.leave_copy()
-            self._last = None
-            data, stamp = self._read()
-            if self._is_in_step(data):
-                self._follow(data, stamp)
+            if (read := self._read_again()) is None:
                 return
+            data, stamp = read
             self.lasting.follow()
             self._merge(data)
             self._seen = stamp, self.database.version()
@@ -272,10 +257,23 @@ class MarkdownStore(SqliteFileStore):
                 if not self.database.is_together:
                     self._show()
             except MemoryStoreError as error:
-                self._report_unwritten(error)
+                self._messages.unwritten(error)
             if self._seen is not None:
                 return
         raise MemoryStoreError(f"{self.path} keeps being changed by a program that ignores its lock.")
+
+    def _read_again(self) -> tuple[bytes | None, Stamp] | None:
+        """Read the file. None if it shows the record."""
+        self.database.leave_copy()
+        self._last = None
+        data, stamp = self._read()
+        if self._recorded != digest_of(data):
+            return data, stamp
+        if self._digest != digest_of(data):
+            self.lasting.show(None)
+        self._digest = digest_of(data)
+        self._seen = stamp, self.database.version()
+        return None
 
     def _read(self) -> tuple[bytes | None, Stamp]:
         """Read the file. If it is damaged, replace it."""
@@ -310,17 +308,6 @@ class MarkdownStore(SqliteFileStore):
     def _wrote(self, data: bytes) -> bool:
         """Return whether the record has ever had this content."""
         return bool(self._shown("digest = %s", digest_of(data)))
-
-    def _is_in_step(self, data: bytes | None) -> bool:
-        """Return whether the file shows the record."""
-        return self._recorded == digest_of(data)
-
-    def _follow(self, data: bytes | None, stamp: Stamp) -> None:
-        """Remember a file that shows the record."""
-        if self._digest != digest_of(data):
-            self.lasting.show(None)
-        self._digest = digest_of(data)
-        self._seen = stamp, self.database.version()
 
     def _read_document(self) -> Document:
         """Return the document that shows the record."""
@@ -357,7 +344,7 @@ class MarkdownStore(SqliteFileStore):
         """Record what happened to the file: edits, a return to an older copy, or nothing if it was not yet written."""
         digest, last = digest_of(data), self._last_shown()
         document = parse(data or b"", self.lasting.sections)
-        self._report_problems(document)
+        self._messages.problems(document)
         at = self._now().isoformat(timespec="microseconds")
         records: list[HistoryRecord] | None
         with self._changing(None), self.lasting.changing(at=at, keeps_before=False):
@@ -374,7 +361,7 @@ class MarkdownStore(SqliteFileStore):
         self.lasting.show(document)
         if records is not None and last is not None:
             log.info("record updated from the file", extra={"changes": len(records)})
-            self._report_removed([record.change for record in records], document)
+            self._messages.removed([record.change for record in records], document, has_file=bool(self._digest))
 
     def _imported(self, document: Document, at: str) -> list[HistoryRecord]:
         """Record the memories of a file without a record, and return their records."""
@@ -536,66 +523,7 @@ class MarkdownStore(SqliteFileStore):
         with self.database.change(is_durable=is_durable):
             self._mark_shown()
         self._seen = written, self._seen[1]
-        if len(data) > _LARGE:
-            self._report(
-                WARNING,
-                f"{self.path.name} is over {_LARGE // 1000} kB, and each change writes all of it: `zorkgpt memories "
-                "convert` makes it a SQLite file",
-            )
-
-    # Messages
-
-    def _report(self, level: int, message: str, **extra: object) -> bool:
-        """Log a message, and return True, unless it was logged before."""
-        if message in self._reported:
-            return False
-        self._reported.add(message)
-        log.log(level, message, extra=extra)
-        return True
-
-    def _report_unwritten(self, error: MemoryStoreError) -> None:
-        message = "memory file not written yet"
-        if self._report(WARNING, message, path=self.name, error=str(error)):
-            self.notices.append(f"{error} The memories are recorded, and shown in the file when it can be written.")
-
-    def _report_problems(self, document: Document) -> None:
-        new = [problem for problem in document.problems() if problem.message not in self._reported]
-        for problem in new:
-            self._reported.add(problem.message)
-            level = WARNING if problem.is_broken else INFO
-            log.log(level, "line %d is preserved but not understood: %s", problem.line, problem.message)
-        broken = [problem for problem in new if problem.is_broken]
-        if any(_CONFLICT in problem.message for problem in broken):
-            self._notify("a merge conflict is not resolved: both sides are read", "Remove its marks from the file.")
-        if broken:
-            self._notify(
-                f"{_lines(broken)} {'is' if len(broken) == 1 else 'are'} preserved but not understood",
-                "`memories check` lists them.",
-            )
-
-    def _report_removed(self, changes: Sequence[Change], document: Document) -> None:
-        """Report memories that are no longer in the file."""
-        added = sum(change.before is None for change in changes)
-        removed = sum(change.after is None for change in changes)
-        if removed <= added:
-            return
-        lost, left = number_of(removed - added, "memory is", "memories are"), document.count()
-        what = "the file was deleted" if not self._digest else f"{number_of(left, 'memory', 'memories')} left"
-        if problems := list(document.problems()):
-            what += f", not understood: {_lines(problems)}"
-        self._notify(f"{lost} no longer in the file ({what})", "To bring them back: `memories undo`.")
-
-    def _notify(self, message: str, way_out: str) -> None:
-        """Log a warning that is also shown to the user."""
-        log.warning(message, extra={"path": self.name, "set_aside": "", "way_out": way_out})
-        self.notices.append(f"{self.name}: {message}. {way_out}")
-
-
-def _lines(problems: Sequence[Problem]) -> str:
-    """Return the lines of problems in words, such as "lines 3, 17 and 5 more"."""
-    numbers = [str(problem.line) for problem in problems]
-    more = f" and {len(numbers) - _MOST_LINES} more" if len(numbers) > _MOST_LINES else ""
-    return f"{'line' if len(numbers) == 1 else 'lines'} {', '.join(numbers[:_MOST_LINES])}{more}"
+        self._messages.written(len(data))
 
 
 def is_awaited(database: SqliteDatabase, digest: str) -> bool:
