@@ -145,14 +145,20 @@ Response.prototype.json = async function () {
 """
 
 
-@pytest.mark.parametrize("answers", [1, 2, 3])
-def test_address_changed_while_the_page_opens(address, open_page, answers):
+@pytest.mark.parametrize("answers", [0, 1, 2, 3])
+@pytest.mark.parametrize(("entered", "notice"), [("#9:1", "there is no episode 9"), ("#2:5", "")])
+def test_address_changed_while_the_page_opens(address, open_page, answers, entered, notice):
     page = open_page(f"{address}#1:7")
     page.add_init_script(HOLD_ANSWERS % answers)
     page.reload()
     page.wait_for_function("() => window.isHeld")
-    page.evaluate("() => { location.hash = '#9:1'; window.release(); }")
-    expect(page.locator("#notice")).to_contain_text("there is no episode 9")
+    page.evaluate("(entered) => { location.hash = entered; }", entered)
+    page.wait_for_timeout(100)
+    page.evaluate("() => window.release()")
+    if not notice:
+        looks_at(page, 2, 5)
+    expect(page.locator("#notice")).to_contain_text(notice)
+    expect(page.locator("#notice")).to_be_visible(visible=bool(notice))
 
 
 def test_going_back_while_another_address_opens(address, open_page):

@@ -21,11 +21,6 @@ class InvalidAddress extends Error {}
 // `names` lists the names that an address may contain.
 export function startAddress(names) {
   known = names;
-  addEventListener("hashchange", () => {
-    clearTimeout(timer);
-    timer = null;
-    attempt(openAddress);
-  });
   // A link to a turn doesn't change the other panels.
   document.addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a.turn-link") : null;
@@ -36,8 +31,18 @@ export function startAddress(names) {
   });
 }
 
+// Opens the view in the address, now and whenever it changes. The run must have been read.
+export function followAddress() {
+  addEventListener("hashchange", () => {
+    clearTimeout(timer);
+    timer = null;
+    attempt(openAddress);
+  });
+  return openAddress();
+}
+
 // Opens the view in the address, after any other that is being opened.
-export function openAddress() {
+function openAddress() {
   opening = opening.catch(() => {}).then(openNow);
   return opening;
 }

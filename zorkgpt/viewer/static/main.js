@@ -2,7 +2,7 @@
 import { button, el } from "./dom.js";
 import { isOneOfSeveral } from "./api.js";
 import { announce, listen, openScreen, run, start, view } from "./run.js";
-import { openAddress, startAddress, writeAddress } from "./address.js";
+import { followAddress, startAddress, writeAddress } from "./address.js";
 import { showTranscriptAgain, startTranscript, updateTranscript } from "./transcript.js";
 import { startTimeline, updateTimeline } from "./timeline.js";
 import { HEATS, startMap, updateMap } from "./map.js";
@@ -73,4 +73,4 @@ for (const update of [updateTabs, updateHeader, updateTimeline, updateTranscript
 listen(() => document.body.classList.toggle("empty-run", run.episodes.size === 0 || view.episode === 0));
 startAddress({ sorts: SORTS, heats: HEATS.map(([id]) => id), events: EVENTS.map(([id]) => id), screens: SCREENS.map(([id]) => id).filter((id) => id !== "turn"), panels: PANELS.map(([id]) => id), tabs: TABS.map(({ id }) => id) });
 listen(writeAddress);
-start(openAddress).catch(complain);
+start(followAddress).catch(complain);
