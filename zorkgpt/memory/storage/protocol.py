@@ -87,10 +87,10 @@ class Store(Protocol):
         """
         ...
 
-    def together(self) -> AbstractContextManager[None]:
-        """Make the changes of the block cheaper: the file is written once, at the end, and so is the disk flushed.
+    def turn(self) -> AbstractContextManager[None]:
+        """Commit the changes of the block together, at its end. Within it, they can be read.
 
-        A kill loses none of them. A power failure may lose those of a block that has not ended.
+        A transaction in it that raises undoes only its own changes. If the block raises, all of them are undone.
         """
         ...
 

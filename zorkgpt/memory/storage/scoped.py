@@ -158,8 +158,8 @@ class ScopedStore:
             draft.start, draft.book = map(_outside, (draft.start, draft.book))
         draft.start, draft.book = map(self._inside, (draft.start, draft.book))
 
-    def together(self) -> AbstractContextManager[None]:
-        return self._whole.together()
+    def turn(self) -> AbstractContextManager[None]:
+        return self._whole.turn()
 
     def vectors(self) -> "VectorTable":
         return self._whole.vectors()

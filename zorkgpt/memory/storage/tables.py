@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.errors import MemoryStoreError, OutOfBounds
@@ -162,6 +162,8 @@ class Records:
     """A table of JSON records to which records are appended. Positions are row numbers."""
 
     table: str
+    is_record: ClassVar[str] = "true"
+    """The condition of the rows that are records."""
 
     def __init__(self, database: Rows) -> None:
         self._database = database
@@ -179,7 +181,7 @@ class Records:
 
     def texts_from(self, start: int) -> Iterator[tuple[int, str]]:
         """Yield the position and the JSON of each record after this position."""
-        query = f"SELECT id, record FROM {self.table} WHERE id > %s ORDER BY id LIMIT %s"
+        query = f"SELECT id, record FROM {self.table} WHERE id > %s AND {self.is_record} ORDER BY id LIMIT %s"
         while page := self._database.rows(query, (start, _PAGE)):
             yield from page
             start = page[-1][0]
@@ -220,6 +222,7 @@ class Journal(Records):
     """Every change of a memory, lasting or ephemeral, and every visit in a turn, in order."""
 
     table = "zorkgpt_journal"
+    is_record = f"kind != '{_VISITED}'"
 
     def __init__(
         self, database: Rows, now: Callable[[], datetime] = lambda: datetime.now(UTC), *, has_turns: bool = True
@@ -385,7 +388,7 @@ class Journal(Records):
         Args:
             prefix: The beginning of the places. Defaults to all places.
         """
-        rows = self._database.rows("SELECT DISTINCT place FROM zorkgpt_journal WHERE kind != %s", (_VISITED,))
+        rows = self._database.rows(f"SELECT DISTINCT place FROM zorkgpt_journal WHERE {self.is_record}")
         texts = [text for (text,) in rows]
         if isinstance(prefix, tuple):
             # Parsing takes longer.
