@@ -30,6 +30,8 @@ class EventKind(StrEnum):
     """The state from which the episode can be resumed. Each episode has only its last one."""
     FILE = "file"
     """The name of a file that is about to be changed, and a note about the change. See `zorkgpt.restore_point`."""
+    VIEW = "view"
+    """A content of `knowledgebase.md`, of no episode: what it showed last, and then what replaces it."""
     QUESTIONS = "questions"
     """The open questions at the end of an episode."""
     TRAIL = "trail"

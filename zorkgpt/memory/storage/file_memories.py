@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from zorkgpt.memory.models import SubjectKey
+from zorkgpt.memory.places import UNSEARCHED
 from zorkgpt.memory.storage.changes import Step
 from zorkgpt.memory.storage.document import Document, render
 from zorkgpt.memory.storage.rows import MemoryRows, RowDatabase
@@ -58,6 +59,9 @@ class FileMemories(MemoryRows):
             yield
 
     def applied(self, step: Step) -> "FileMemories":
+        if step.location_id in UNSEARCHED:
+            super().applied(step)
+            return self
         document = self.document
         super().applied(step)
         self._document = document.showing(step)

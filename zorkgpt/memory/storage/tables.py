@@ -12,7 +12,7 @@ from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.errors import MemoryStoreError, OutOfBounds
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
-from zorkgpt.memory.places import has_prefix, parse_place, place_in_words, render_place
+from zorkgpt.memory.places import UNSEARCHED, has_prefix, parse_place, place_in_words, render_place
 from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
 from zorkgpt.memory.storage.changes import Change, ChangeKind
 from zorkgpt.memory.storage.history import (
@@ -169,6 +169,8 @@ class Records:
     """A table of JSON records to which records are appended. Positions are row numbers."""
 
     table: str
+    searched = "id > 0"
+    """The condition for records of the whole table."""
 
     def __init__(self, database: Rows) -> None:
         self._database = database
@@ -186,7 +188,7 @@ class Records:
 
     def texts_from(self, start: int) -> Iterator[tuple[int, str]]:
         """Yield the position and the JSON of each record after this position."""
-        query = f"SELECT id, record FROM {self.table} WHERE id > %s ORDER BY id LIMIT %s"
+        query = f"SELECT id, record FROM {self.table} WHERE id > %s AND {self.searched} ORDER BY id LIMIT %s"
         while page := self._database.rows(query, (start, _PAGE)):
             yield from page
             start = page[-1][0]
@@ -215,6 +217,7 @@ class Journal(Records):
     """Every change of a memory, lasting or ephemeral, in order."""
 
     table = "zorkgpt_journal"
+    searched = f"place NOT IN ({', '.join(repr(str(subject)) for subject in UNSEARCHED)})"
 
     def __init__(
         self, database: Rows, now: Callable[[], datetime] = lambda: datetime.now(UTC), *, has_turns: bool = True
@@ -236,7 +239,8 @@ class Journal(Records):
 
     def copy(self, other: "Journal") -> None:
         """Add the records of another journal."""
-        self.add(other.records())
+        for subject in (None, *UNSEARCHED):
+            self.add(other.records(subject))
 
     def add(self, records: Iterable[HistoryRecord]) -> None:
         """Add records at the end."""
@@ -328,7 +332,7 @@ class Journal(Records):
         Args:
             prefix: The beginning of the places. Defaults to all places.
         """
-        rows = self._database.rows("SELECT DISTINCT place FROM zorkgpt_journal")
+        rows = self._database.rows(f"SELECT DISTINCT place FROM zorkgpt_journal WHERE {self.searched}")
         texts = [text for (text,) in rows]
         if isinstance(prefix, tuple):
             # Parsing takes longer.
@@ -386,7 +390,7 @@ class Journal(Records):
 
     def by_person(self, start: int) -> Iterator[HistoryRecord]:
         """Yield the changes that a person made after this position, oldest first."""
-        return self._select(f"{_BY_PERSON} AND id > %s", (start,))
+        return self._select(f"{_BY_PERSON} AND id > %s AND {self.searched}", (start,))
 
 
 class Trials(Records):
