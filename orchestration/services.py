@@ -175,11 +175,14 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
     background_llm = BackgroundLLM(llm) if llm is not None and background.enabled else llm
     knowledge = memory = synthesizer = None
     if options.remember and config.simple_memory.enabled and not options.is_plain:
-        knowledge = KnowledgeStore(Path(config.zork_game_workdir) / KNOWLEDGE_FILE)
         if background_llm is not None:
             window = config.get_memory_history_window()
             synthesizer = ModelSynthesizer(background_llm, history_window=window, asks_for_exits=True)
         memory = _memory(config, state, background_llm, synthesizer, game.story)
+    record = _record(config, memory)
+    if memory is not None:
+        file = Path(config.zork_game_workdir) / KNOWLEDGE_FILE
+        knowledge = KnowledgeStore(memory.store, Events(record), file, turn=state.turn_stamp)
     keeps_map = memory is not None if options.keep_map is None else options.keep_map
     game_map = MapManager(
         get_logger("map"),
@@ -203,7 +206,7 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
         synthesizer=synthesizer,
         map=game_map,
         game=game,
-        record=_record(config, memory),
+        record=record,
         tools=AgentTools(game_map.graph, memory) if has_tools else None,
         background=background,
     )

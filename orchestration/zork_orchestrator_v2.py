@@ -146,14 +146,9 @@ class ZorkOrchestratorV2:
         if not self._open:
             self.reset_episode()
         record = self._cycle.play(action, self._finish_turn)
-        # Notify watchers before the checkpoint, because a turn after it is not played again on resuming.
         for watcher in self._watchers:
             watcher.turn_played(record)
         self._watch.lap(Part.REST)
-        writing = (self.managers.export, self.managers.checkpoints)
-        for manager in self.managers.in_order:
-            manager.process_periodic_update()
-            self._watch.lap(Part.LOGGING if manager in writing else Part.MANAGERS)
         return record
 
     def _finish_turn(self, record: TurnRecord) -> None:
@@ -161,6 +156,11 @@ class ZorkOrchestratorV2:
             self.services.memory.process_turn(record)
         self._episodes.process_turn(record)
         self.managers.checkpoints.add_turn(record)
+        self._watch.lap(Part.LOGGING)
+        writing = (self.managers.export, self.managers.checkpoints)
+        for manager in self.managers.in_order:
+            manager.process_periodic_update()
+            self._watch.lap(Part.LOGGING if manager in writing else Part.MANAGERS)
 
     def play_episode(self, *, resume: int | None = None) -> EpisodeEnded:
         """Play a whole episode, to death, victory or the turn limit.
@@ -218,7 +218,6 @@ class ZorkOrchestratorV2:
         return EpisodeEnding.TURN_LIMIT
 
     def _close(self, reason: EpisodeEnding, message: str = "") -> EpisodeEnded:
-        self.managers.checkpoints.complete()
         self._late_answers.keep()
         left = self._cycle.left_to_try()
         event = self._episodes.close(reason, message, left, self._last_answers)

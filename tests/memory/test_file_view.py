@@ -297,13 +297,24 @@ def test_changes_of_a_turn_are_shown_together(tmp_path):
     assert [source for _, source, _ in changes(path)] == ["agent"] * 3
 
 
+def failing_turn(manager: SimpleMemoryManager) -> None:
+    with manager.store.turn():
+        assert manager.add_memory(5, "Hall", memory("Second"))
+        raise LookupError
+
+
+def failing_change(manager: SimpleMemoryManager) -> None:
+    with manager.store.transaction() as draft:
+        draft.add(5, "Hall", memory("Second"))
+        raise LookupError
+
+
 def test_failed_turn_changes_nothing(home):
     with home.open() as manager:
         manager.add_memory(5, "Hall", memory("First"))
         before = home.text()
-        with pytest.raises(LookupError), manager.store.turn():
-            assert manager.add_memory(5, "Hall", memory("Second"))
-            raise LookupError
+        with pytest.raises(LookupError):
+            failing_turn(manager)
         assert [each.memory.title for each in manager.all_memories()] == ["First"]
         assert manager.store.journal.size() == 1
         assert manager.add_memory(6, "Attic", memory("Third"))
@@ -316,9 +327,8 @@ def test_failed_change_in_a_turn_undoes_only_itself(home):
     with home.open() as manager:
         with manager.store.turn():
             assert manager.add_memory(5, "Hall", memory("First"))
-            with pytest.raises(LookupError), manager.store.transaction() as draft:
-                draft.add(5, "Hall", memory("Second"))
-                raise LookupError
+            with pytest.raises(LookupError):
+                failing_change(manager)
             assert manager.add_memory(5, "Hall", memory("Third"))
         assert [each.memory.title for each in manager.all_memories()] == ["First", "Third"]
         assert manager.store.journal.lasting() == {5: manager.store.lasting.memories(5)}

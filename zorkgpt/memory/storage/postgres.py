@@ -207,6 +207,11 @@ class PostgresDatabase:
             finally:
                 self._is_turn = False
 
+    @property
+    def is_turn(self) -> bool:
+        """Whether a block of `turn` has begun and not ended."""
+        return self._is_turn
+
     def _lock(self, connection: "_Connection", places: Sequence[str] | None) -> None:
         """Lock the memory for the others, or share it with those who change other places, and lock these."""
         if places is None or len(places) > _MOST_LOCKS:

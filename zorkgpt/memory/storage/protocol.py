@@ -1,7 +1,7 @@
 """The interface of a store of lasting memories."""
 
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -88,7 +88,7 @@ class Store(Protocol):
         ...
 
     def turn(self) -> AbstractContextManager[None]:
-        """Commit the changes of the block together, at its end. Within it, they can be read.
+        """Commit the changes of the block together, at its end. Within it, they can be read. Can be nested.
 
         A transaction in it that raises undoes only its own changes. If the block raises, all of them are undone.
         """
@@ -96,6 +96,10 @@ class Store(Protocol):
 
     def vectors(self) -> "VectorTable":
         """Return the table of vectors."""
+        ...
+
+    def when_committed(self, call: Callable[[], None]) -> None:
+        """Call a function when the running turn is committed, or now if there is none."""
         ...
 
     def position(self) -> Position:

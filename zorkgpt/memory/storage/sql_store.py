@@ -97,6 +97,8 @@ class SqlStore:
         self._words = words
         self.lasting = MemoryRows(database) if rows is None else rows
         self._now = now
+        self._waiting: list[Callable[[], None]] = []
+        """What to call when the running turn is committed."""
         self.refresh()
 
     def refresh(self) -> None:
@@ -190,13 +192,25 @@ class SqlStore:
     @contextmanager
     def turn(self) -> Iterator[None]:
         with self.guard:
+            if self.database.is_turn:
+                yield
+                return
             self._prepare()
+            self._waiting = []
             try:
                 with self.database.turn():
                     yield
             except BaseException:
                 self.lasting.forget()
                 raise
+            for call in self._waiting:
+                call()
+
+    def when_committed(self, call: Callable[[], None]) -> None:
+        if self.database.is_turn:
+            self._waiting.append(call)
+        else:
+            call()
 
     def vectors(self) -> "VectorTable":
         raise NotImplementedError
