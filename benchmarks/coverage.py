@@ -142,7 +142,6 @@ def play(game: str, seed: int, episodes: int, turns: int) -> Run:
             zork_game_workdir=folder,
             max_turns_per_episode=turns,
             embedding_provider="none",
-            checkpoint_interval_turns=turns,
         )
         options = RunOptions(PlayerChoice("rules", "measurement", None), story, seed)
         with assemble(config, options) as orchestrator:

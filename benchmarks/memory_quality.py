@@ -109,7 +109,6 @@ def play(game: str | None, seed: int, episodes: int, turns: int, remember: bool,
             zork_game_workdir=str(folder),
             max_turns_per_episode=turns,
             embedding_provider="none",
-            checkpoint_interval_turns=turns,
         )
         run_options = RunOptions(PlayerChoice("rules", "measurement", None), find_story(game), seed, remember)
         with assemble(config, run_options) as orchestrator:

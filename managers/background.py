@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -11,7 +11,6 @@ from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from zorkgpt.llm.background_work import OpenQuestion, Work, question_from
-from zorkgpt.llm.messages import Message
 from zorkgpt.llm.work_queue import WorkQueue
 from zorkgpt.runlog.recording import LATE, AppliedAnswers
 
@@ -69,15 +68,12 @@ class BackgroundQuestions(BaseManager):
         count = self._started[kind, turn]
         self._begin(kind, f"{kind} {turn}" + (f" ({count})" if count > 1 else ""), turn, about)
 
-    def applied(self, names: Sequence[str] | None = None) -> Iterator[Work]:
-        """Continue work after the action of a turn, each piece with one answer, and yield it.
-
-        Args:
-            names: The work to wait for and continue, in this order. Defaults to all with an answer.
-        """
-        if self._recorded is not None:
-            names = self._recorded.get((self.game_state.episode_id, self.game_state.turn_count), ())
-        return self._counted(self.open.answered() if names is None else self.open.named(names))
+    def applied(self) -> Iterator[Work]:
+        """Continue work after the action of a turn, each piece with one answer, and yield it."""
+        if self._recorded is None:
+            return self._counted(self.open.answered())
+        names = self._recorded.get((self.game_state.episode_id, self.game_state.turn_count), ())
+        return self._counted(self.open.named(names))
 
     def finish(self, timeout_s: float, *, is_late: bool = False) -> Iterator[Work]:
         """Finish all work whose answers come in time, and yield it.
@@ -108,7 +104,7 @@ class BackgroundQuestions(BaseManager):
             do, read = self._kinds[question.kind]
             about = read(question.about)
             if self.enabled:
-                self._begin(question.kind, question.name, question.turn, about, question.messages)
+                self._begin(question.kind, question.name, question.turn, about, question)
             else:
                 do(about)
 
@@ -116,12 +112,11 @@ class BackgroundQuestions(BaseManager):
         """Return the number of applied answers, and their longest delay in turns."""
         return {"type": "background", "metrics": dict(self._counts)}
 
-    def _begin(self, kind: str, name: str, turn: int, about: Any, messages: Sequence[Message] = ()) -> None:
+    def _begin(self, kind: str, name: str, turn: int, about: Any, restored: OpenQuestion | None = None) -> None:
         do = partial(self._kinds[kind][0], about)
-        work = Work(
-            kind, name, self.game_state.episode_id, turn, about, do, messages, asks_at_once=self._recorded is None
-        )
-        self.open.begin(work)
+        known = (restored.messages, restored.answers) if restored else ()
+        episode, asks_at_once = self.game_state.episode_id, self._recorded is None
+        self.open.begin(Work(kind, name, episode, turn, about, do, *known, asks_at_once=asks_at_once))
 
     def _counted(self, continued: Iterable[Work]) -> Iterator[Work]:
         for work in continued:

@@ -1,39 +1,42 @@
-"""Keep the running episode resumable: record its decisions, its turns, and a checkpoint every few turns."""
+"""Keep the running episode resumable: record its opening, decisions and turns, each turn with a checkpoint."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from game_interface.game import Game
-from managers.background import BackgroundQuestions
 from managers.base import BaseManager
-from session.checkpoint import Opening, Run, Snapshot, TurnDecision
+from session.checkpoint import Opening, Run, Snapshot, TurnDecision, as_text
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
+from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError, MemoryStoreError
 from zorkgpt.log import get_logger
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.record.events import EventKind, Events
+from zorkgpt.record.events import FOR_RESUMING, EventKind, EventRow, Events
 from zorkgpt.run_folder import run_directory
-from zorkgpt.runlog.episode_record import EpisodeRecord
+from zorkgpt.runlog.events import to_record
 from zorkgpt.runlog.saved_episodes import SavedEpisode, lock_for_playing, read_saved
 
 
 class CheckpointManager(BaseManager):
-    """Saves the running episode, and restores an interrupted one.
+    """Records the running episode, and restores an interrupted one.
 
-    It must be the last manager, because a checkpoint ends a turn. When an episode is resumed, later writes are rolled
-    back, and the turns since the checkpoint are played again with the same decisions.
+    It must be the last manager, because a checkpoint ends a turn. When an episode is resumed, later changes are undone,
+    and a turn that was decided but not finished is played again with the same decision.
 
     Args:
         events: The record of the story folder.
         run: The story, the player and the options of the episode.
-        interval_turns: The turns between two checkpoints.
         snapshots: The other parts of a checkpoint, by name.
         memory: The memory, whose changes since the checkpoint are undone.
-        background: The work that waits for answers. No checkpoint is written while some of it is half done, because a
-            checkpoint would contain only a part of its changes.
+
+    Raises (all methods that record something):
+        MemoryStoreError: If it can't be written.
     """
 
     def __init__(
@@ -43,11 +46,9 @@ class CheckpointManager(BaseManager):
         *,
         events: Events,
         run: Run,
-        interval_turns: int,
         game: Game,
         snapshots: Mapping[str, Snapshot],
         memory: SimpleMemoryManager | None,
-        background: BackgroundQuestions,
     ) -> None:
         super().__init__(get_logger(__name__), config, game_state)
         self._events = events
@@ -55,32 +56,25 @@ class CheckpointManager(BaseManager):
         self._game = game
         self._snapshots = snapshots
         self._memory = memory
-        self._background = background
-        self._interval = interval_turns
-        self._claimed: EpisodeRecord | None = None
-        """The record of the last started episode."""
-
-    @property
-    def _record(self) -> EpisodeRecord:
-        """The record of the running episode."""
-        assert self._claimed is not None, "no episode was started"
-        return self._claimed
+        self._workdir = Path(config.zork_game_workdir)
+        self._lock: FileLock | None = None
+        """The lock of the last started episode."""
 
     def begin(self, opening: Opening) -> None:
         """Record the opening and the first checkpoint.
 
         Call it after the log was begun, because a checkpoint contains the log's length.
         """
-        self._record.begin(opening)
+        self._add(0, EventKind.OPENING, opening)
         self.save()
 
     def decide(self, decision: TurnDecision) -> None:
         """Record a decision before it is played."""
-        self._record.decide(decision)
+        self._add(decision.turn, EventKind.DECISION, decision)
 
     def add_turn(self, turn: TurnRecord) -> None:
         """Record a turn that was played."""
-        self._record.add_turn(turn)
+        self._add(turn.turn, EventKind.TURN, to_record(turn))
 
     def end(self, *, is_final: bool) -> None:
         """Let other processes play the episode.
@@ -88,8 +82,11 @@ class CheckpointManager(BaseManager):
         Args:
             is_final: Whether it can't be resumed. What was recorded for this is then deleted.
         """
-        if is_final:
-            self._record.end()
+        try:
+            if is_final:
+                self._events.remove(self.game_state.episode_id, *FOR_RESUMING)
+        except MemoryStoreError as error:
+            self.logger.warning("the checkpoint of a finished episode was not removed", extra={"reason": str(error)})
         self.release()
 
     def reset(self) -> None:
@@ -104,20 +101,20 @@ class CheckpointManager(BaseManager):
         """Do nothing, because `load` has already claimed the episode."""
 
     def process_periodic_update(self) -> None:
-        """Record a checkpoint if one is due."""
-        turn = self.game_state.turn_count
-        if turn - turn % self._interval > self._record.last_turn:
-            self.save()
+        """Record a checkpoint."""
+        self.save()
 
     def save(self) -> None:
-        """Record a checkpoint, unless background work is half done."""
-        if not self._background.open.is_midway:
-            self._record.save(
-                self.game_state.turn_count,
-                run=self._run,
-                game=self._game.save_state(),
-                snapshots={name: part.snapshot() for name, part in self._snapshots.items()},
-            )
+        """Replace the checkpoint of the episode by one after the last turn."""
+        turn, episode = self.game_state.turn_count, self.game_state.episode_id
+        content = {
+            "turn": turn,
+            "run": self._run.model_dump(),
+            "game": as_text(self._game.save_state()),
+            "log_bytes": _size(run_directory(self._workdir, episode) / self.config.episode_log_file),
+            "snapshots": {name: part.snapshot() for name, part in self._snapshots.items()},
+        }
+        self._add(turn, EventKind.CHECKPOINT, content, replacing=[EventKind.CHECKPOINT])
 
     def load(self, episode: int) -> SavedEpisode:
         """Claim an interrupted episode for this process until `release`, and return its saved state.
@@ -155,15 +152,24 @@ class CheckpointManager(BaseManager):
 
     def release(self) -> None:
         """Let other processes play the episode."""
-        if self._claimed:
-            self._claimed.close()
+        if self._lock:
+            self._lock.release()
 
     def get_status(self) -> dict[str, Any]:
-        """Return the numbers of written and failed checkpoints of the episode."""
-        return {"type": "checkpoint", "metrics": self._claimed.counts if self._claimed else {}}
+        """Return no metrics."""
+        return {"type": "checkpoint", "metrics": {}}
+
+    def _add(self, turn: int, kind: EventKind, content: object, replacing: Sequence[EventKind] = ()) -> None:
+        event = EventRow(turn, kind, as_json(content).decode())
+        self._events.add(self.game_state.episode_id, event, replacing=replacing)
 
     def _claim(self, episode: int) -> None:
         self.release()
-        directory = run_directory(Path(self.config.zork_game_workdir), episode)
-        lock = lock_for_playing(directory)
-        self._claimed = EpisodeRecord(self._events, directory, self.config.episode_log_file, lock)
+        self._lock = lock_for_playing(run_directory(self._workdir, episode))
+
+
+def _size(path: Path) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0

@@ -207,12 +207,9 @@ def _checkpoints(services: Services, snapshots: Mapping[str, Snapshot]) -> Check
         services.state,
         events=services.events,
         run=_run(services),
-        # Model calls cost money, so resuming should not repeat any.
-        interval_turns=services.config.checkpoint_interval_turns or (10 if services.llm is None else 1),
         game=services.game,
         snapshots=snapshots,
         memory=services.memory,
-        background=services.background,
     )
 
 

@@ -68,8 +68,6 @@ class TurnCycle:
         self._undo = UndoHistory(services, managers.objectives)
         self._decided: dict[int, TurnDecision] = {}
         """Turn → its decision, for turns that are played again after an interruption."""
-        self._logged_answers: dict[int, tuple[str, ...]] = {}
-        """Turn → the background questions whose answers were applied in it, for such turns in the log."""
 
     def open(self, text: str) -> Opening:
         """Start an episode with the opening text and the arrival at the first location."""
@@ -101,7 +99,6 @@ class TurnCycle:
         leading_here = (record for record in records if record and record.after == now)
         self._state.latest = next(leading_here, self._state.latest)
         self._decided = saved.decided
-        self._logged_answers = {turn: record.answers for turn, record in saved.turns.items()}
         self._player.resume([decision.notes for _, decision in sorted(saved.decisions.items())])
 
     def left_to_try(self) -> dict[int, tuple[str, ...]]:
@@ -172,7 +169,7 @@ class TurnCycle:
             with self._services.turn():
                 # Apply earlier answers first, so that the question about this turn shows their memories.
                 noted = self._drain_events()
-                answers = self.apply(self._background.applied(self._logged_answers.get(self._state.turn_count)))
+                answers = self.apply(self._background.applied())
                 self._learner.learn(step, before)
                 events = (*noted, *answers.memory_events, *self._drain_events())
                 self._watch.lap(Part.MEMORY)
@@ -261,7 +258,7 @@ class TurnCycle:
 
     def _forget_decisions(self) -> None:
         """Decide the next turns again, even if they were played before an interruption."""
-        self._decided, self._logged_answers = {}, {}
+        self._decided = {}
 
     def _drain_events(self) -> list[MemoryEvent]:
         """Return the changes of the memory since the last call."""

@@ -285,8 +285,6 @@ class OrchestratorSection(SettingsSection):
     """Number of objectives after a refinement."""
     enable_state_export: bool = True
     """Keep `current_state.json` up to date."""
-    checkpoint_interval_turns: int | None = Field(default=None, ge=1)
-    """Turns between checkpoints. Defaults to 1 with a model, otherwise 10. Resuming repeats later turns."""
     keep_episodes: int = Field(default=20, ge=1)
     """Newest episodes that can be resumed. The logs of older ones are compressed."""
     enable_inter_episode_synthesis: bool = True

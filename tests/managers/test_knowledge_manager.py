@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from game_interface.game import Game
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from tests.fixtures.memory import memory
-from tests.fixtures.runs import CtrlC, a_run, a_walkthrough, resume
+from tests.fixtures.runs import CtrlC, CutGame, a_run, a_walkthrough, press_ctrl_c, resume
 from zorkgpt.errors import LLMError, LLMUnreachable
 from zorkgpt.knowledge.document import KnowledgeDocument, parse
 from zorkgpt.knowledge.line import evidence_of, is_struck
@@ -39,11 +40,13 @@ class Script:
         return answer
 
 
-def scripted(workdir: Path, *answers, turns: int = 30, **settings) -> tuple[ZorkOrchestratorV2, ScriptedLLM]:
+def scripted(
+    workdir: Path, *answers, turns: int = 30, game: Game | None = None, **settings
+) -> tuple[ZorkOrchestratorV2, ScriptedLLM]:
     """Return a run of the rules player with a model for all other roles."""
     llm = ScriptedLLM(Script(*answers))
     settings = {"enable_critic": False, "knowledge_update_interval": 10} | settings
-    return a_run(workdir, turns=turns, llm=llm, settings=settings), llm
+    return a_run(workdir, turns=turns, llm=llm, game=game, settings=settings), llm
 
 
 def asked(llm: ScriptedLLM) -> list[str]:
@@ -234,18 +237,20 @@ def manager_of(run: ZorkOrchestratorV2):
 def test_resumed_episode_restores_knowledge_but_no_edit(tmp_path, edited):
     path = tmp_path / "knowledgebase.md"
     path.write_text("## LESSONS LEARNED\n\n- Look first.\n")
-    run, _ = scripted(tmp_path, LESSON, checkpoint_interval_turns=100)
+    run, _ = scripted(tmp_path, LESSON, game=CutGame(10, press_ctrl_c))
     with run:
-        for _ in range(10):
+        for _ in range(9):
             run.process_turn()
-    assert "Green ground" in path.read_text()
+        with pytest.raises(KeyboardInterrupt):
+            run.process_turn()
+    assert "Green ground" not in path.read_text()
     if edited:
         path.write_text(path.read_text() + "\nMy words.\n")
-    run, llm = scripted(tmp_path, LESSON, checkpoint_interval_turns=100)
+    run, llm = scripted(tmp_path, LESSON)
     with run:
         resume(run, 10)
         assert texts(tmp_path) == ["Green ground gives way."]
-    # The line was undone with its turns, which are asked about again, but not the edit.
+    # The line was undone with its turn, which is asked about again, but not the edit.
     assert len(asked(llm)) == 1
     assert ("My words." in path.read_text()) is edited
 

@@ -10,7 +10,8 @@ from orchestration.players import PlayerChoice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from tests.fixtures import runs
 from tests.fixtures.chat_server import Answer, ChatServer, Status
-from tests.fixtures.runs import CtrlC, a_walkthrough, resume
+from tests.fixtures.runs import CutGame, a_walkthrough, press_ctrl_c, resume
+from tests.fixtures.saved import saved_in
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.recorded import RecordedLLM
 from zorkgpt.llm.settings import LLMSettings
@@ -58,9 +59,9 @@ class Model:
         return [message["content"] for body in self.asked for message in body["messages"] if message["role"] == "tool"]
 
 
-def a_run(workdir: Path, llm: object, *, turns: int = 1, kind: str = "model", watchers=(), **settings):
+def a_run(workdir: Path, llm: object, *, turns: int = 1, kind: str = "model", game=None, **settings):
     choice, settings = PlayerChoice(kind, "a test", None), {"enable_critic": False} | settings
-    return runs.a_run(workdir, choice=choice, turns=turns, watchers=watchers, llm=llm, settings=settings)
+    return runs.a_run(workdir, choice=choice, turns=turns, llm=llm, game=game, settings=settings)
 
 
 def client_for(server: ChatServer, calls: list[CallRecord] | None = None) -> LLMClient:
@@ -257,21 +258,19 @@ def test_notes_before_a_rejected_action_are_kept(tmp_path):
     assert ["tools" in body for body in model.asked] == [True, True, False]
 
 
-def test_resumed_turns_repeat_notes_without_asking_the_model(tmp_path):
+def test_unfinished_turn_repeats_its_notes_without_asking_the_model(tmp_path):
     model = Model(note(), call(("add_objective", {"text": "Cross the mere"})), LOOK)
     with ChatServer(model) as server:
-        options = {"turns": 5, "checkpoint_interval_turns": 10}
-        with (
-            a_run(tmp_path, client_for(server), watchers=(CtrlC(3),), **options) as run,
-            pytest.raises(KeyboardInterrupt),
-        ):
+        game = CutGame(1, press_ctrl_c)
+        with a_run(tmp_path, client_for(server), turns=5, game=game) as run, pytest.raises(KeyboardInterrupt):
             run.play_episode()
         before = len(model.asked)
-        with a_run(tmp_path, client_for(server), **options) as run:
-            resume(run, 3)
+        assert saved_in(tmp_path).checkpoint.turn == 0
+        with a_run(tmp_path, client_for(server), turns=5) as run:
+            resume(run, 1)
             assert tide_memories(run) == [(GAME, "The tide turns every hour.", "permanent", "agent")]
             assert "Cross the mere" in objectives(run)
-    assert len(model.asked) == before == 5
+    assert len(model.asked) == before == 3
 
 
 def test_recorded_run_replays_tool_calls(tmp_path):

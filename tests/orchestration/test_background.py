@@ -206,7 +206,7 @@ def test_run_killed_with_open_questions_resumes(server, gate, tmp_path):
     server.requests.clear()
     killed(play_and_die, tmp_path / "killed", server.url, 6)
     saved = saved_in(tmp_path / "killed")
-    assert saved.checkpoint.turn == 5
+    assert saved.checkpoint.turn == 6
     assert len(saved.checkpoint.snapshots["background"]["open"]) > 4
     server.requests.clear()
     with walkthrough_with_model(tmp_path / "killed", server.url, AfterTurn(TURNS, gate.open.set)) as run:
@@ -219,24 +219,6 @@ def test_run_killed_with_open_questions_resumes(server, gate, tmp_path):
     for part in whole.keys() - USAGE_PARTS - {"end"}:
         assert resumed[part] == whole[part], part
     assert comparable_turns(tmp_path / "killed") == comparable_turns(tmp_path / "whole")
-
-
-def test_repeated_turn_waits_for_its_logged_answers(server, gate, tmp_path):
-    gate.open.set()
-
-    def slowly(request) -> Answer:
-        time.sleep(0.02)
-        return answer_to(request)
-
-    with ChatServer(slowly) as slow:
-        killed(play_and_die, tmp_path, slow.url, 7)
-    (logged,) = (record for record in turns_of(tmp_path) if record.turn == 7)
-    assert saved_in(tmp_path).checkpoint.turn < 7
-    with walkthrough_with_model(tmp_path, server.url) as run:
-        run.play_episode(resume=1)
-    again = turns_of(tmp_path)[6]
-    assert again.answers == logged.answers
-    assert (again.memory_shown, again.memory_events) == (logged.memory_shown, logged.memory_events)
 
 
 def test_open_questions_are_asked_before_the_next_episode(server, gate, tmp_path, caplog):
@@ -276,8 +258,8 @@ def test_interrupted_episode_asks_open_questions_when_resumed(server, gate, tmp_
     assert "questions" not in kinds_in(tmp_path)
 
 
-def test_open_follow_up_question_delays_the_checkpoint(tmp_path):
-    held, checkpoints, commands = Event(), [], ("pray", *COMMANDS, *["wait"] * 9)
+def test_resumed_work_uses_the_answers_that_it_had(tmp_path):
+    held, commands = Event(), ("pray", *COMMANDS, *["wait"] * 9)
 
     def slip(request) -> Answer:
         if MEMORY in request.prompt and "is a SUCCESS, but" in request.prompt:
@@ -287,17 +269,23 @@ def test_open_follow_up_question_delays_the_checkpoint(tmp_path):
             return Answer(json.dumps(note | {"should_remember": True, "kind": "insight", "category": "SUCCESS"}))
         return answer_to(request)
 
-    def look() -> None:
-        checkpoints.append(saved_in(tmp_path).checkpoint.turn)
-        held.set()
+    def about_praying(chat: ChatServer) -> list[str]:
+        return [prompt for prompt in memory_prompts(chat) if fenced(prompt, "At this place the player did") == "pray"]
 
-    with (
-        ChatServer(slip) as chat,
-        walkthrough_with_model(tmp_path, chat.url, AfterTurn(20, look), commands=commands) as run,
-    ):
-        run.play_episode()
-    (before,) = checkpoints
-    assert 1 <= before < 19
+    with ChatServer(slip) as chat:
+        options = {"commands": commands, "settings": {"background_wait_seconds": 0}}
+        with walkthrough_with_model(tmp_path, chat.url, CtrlC(12), **options) as run:
+            with pytest.raises(KeyboardInterrupt):
+                run.play_episode()
+            asked = about_praying(chat)
+        saved = saved_in(tmp_path)
+        assert saved.checkpoint.turn == 12
+        assert [len(each["answers"]) for each in saved.checkpoint.snapshots["background"]["open"]].count(1) == 1
+        held.set()
+        with walkthrough_with_model(tmp_path, chat.url, commands=commands) as run:
+            run.play_episode(resume=1)
+        # Only the question that was open is asked again.
+        assert about_praying(chat)[len(asked) :] == asked[-1:]
     assert saved_in(tmp_path).checkpoint.turn == 20
 
 

@@ -47,7 +47,6 @@ _WITHOUT_EFFECT: Any = {
     "orchestrator": {
         "max_turns_per_episode",
         "enable_state_export",
-        "checkpoint_interval_turns",
         "keep_episodes",
         "ask_in_background",
         "background_wait_seconds",

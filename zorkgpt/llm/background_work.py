@@ -16,6 +16,7 @@ from greenlet import getcurrent, greenlet
 
 from zorkgpt.llm.messages import LLM, Answer, Completion, Message
 from zorkgpt.llm.roles import Role
+from zorkgpt.llm.structured import ask_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class OpenQuestion:
     """The input of the work, as JSON values."""
     messages: tuple[Message, ...]
     """The first question."""
+    answers: tuple[str | None, ...] = ()
+    """The answers so far, to its first questions. None for a question that failed."""
 
 
 class BackgroundLLM:
@@ -45,7 +48,12 @@ class BackgroundLLM:
         work = _WORK.get()
         if work is None:
             return self._llm.complete(messages, role=role, response_model=response_model)
-        return work.ask(messages, partial(self._llm.complete, role=role, response_model=response_model))
+        given = work.given_answer()
+        if given is None:
+            return work.ask(messages, partial(self._llm.complete, role=role, response_model=response_model))
+        if response_model is None:
+            return Completion(given)
+        return ask_for(lambda _: Completion(given), messages, response_model)
 
 
 def asked_for() -> tuple[int, int] | None:
@@ -63,6 +71,7 @@ class Work:
         about: The input, as JSON values.
         do: Does the work.
         messages: The first question, if it is already known.
+        answers: Answers that are already known, to the first questions.
         asks_at_once: Whether to ask each question as soon as it is known. Otherwise it is asked in `resume`.
     """
 
@@ -74,14 +83,17 @@ class Work:
         turn: int,
         about: Any,
         do: Callable[[], None],
-        messages: Sequence[Message],
+        messages: Sequence[Message] = (),
+        answers: Sequence[str | None] = (),
         *,
         asks_at_once: bool,
     ) -> None:
         self.kind, self.name, self.episode, self.turn, self.about = kind, name, episode, turn, about
         self.messages = tuple(messages)
         """The first question. Empty until it is asked."""
-        self.asked = 0
+        self.answers = list(answers)
+        """The answers so far."""
+        self._asked = 0
         self.answer: Future[Completion] = Future()
         self._asks_at_once = asks_at_once
         self._greenlet = greenlet(do)
@@ -112,10 +124,16 @@ class Work:
         self._greenlet.parent = getcurrent()
         self._greenlet.throw()
 
+    def given_answer(self) -> str | None:
+        """Return the answer to the next question, if it was given before an interruption."""
+        given = self.answers[self._asked] if self._asked < len(self.answers) else None
+        self._asked += given is not None
+        return given
+
     def ask(self, messages: list[Message], ask: Callable[[list[Message]], Completion]) -> Completion:
         """Ask in another thread, pause, and return the answer when this work is resumed."""
-        self.asked += 1
-        if self.asked == 1:
+        number, self._asked = self._asked, self._asked + 1
+        if number == 0:
             # After an interruption, repeat exactly the same question.
             messages = list(self.messages or messages)
             self.messages = tuple(messages)
@@ -124,7 +142,10 @@ class Work:
             question = copy_context()
             Thread(target=question.run, args=(_settle, self.answer, ask, messages), daemon=True, name=self.name).start()
         self._greenlet.parent.switch()
-        return self.answer.result() if self._asks_at_once else ask(messages)
+        self.answers[number:] = [None]
+        completion = self.answer.result() if self._asks_at_once else ask(messages)
+        self.answers[number] = completion.content
+        return completion
 
 
 _WORK: ContextVar[Work | None] = ContextVar("work", default=None)
@@ -144,4 +165,5 @@ def question_from(saved: Any) -> OpenQuestion:
         KeyError, TypeError, ValueError: If the values are invalid.
     """
     messages = tuple(Message(**message) for message in saved["messages"])
-    return OpenQuestion(str(saved["kind"]), str(saved["name"]), int(saved["turn"]), saved["about"], messages)
+    answers = tuple(None if answer is None else str(answer) for answer in saved["answers"])
+    return OpenQuestion(str(saved["kind"]), str(saved["name"]), int(saved["turn"]), saved["about"], messages, answers)

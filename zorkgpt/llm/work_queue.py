@@ -25,14 +25,6 @@ class WorkQueue:
         """Return whether work of this kind waits for an answer."""
         return any(work.kind == kind for work in self._open)
 
-    @property
-    def is_midway(self) -> bool:
-        """Whether some work waits for the answer to its second or a later question.
-
-        Such work may already have changed something, so it can't be restarted.
-        """
-        return any(work.asked > 1 for work in self._open)
-
     def answered(self) -> Iterator[Work]:
         """Resume all work whose answer has arrived, once each, and yield it."""
         waiting: set[str] = set()
@@ -64,7 +56,10 @@ class WorkQueue:
 
     def questions(self) -> list[OpenQuestion]:
         """Return the open questions."""
-        return [OpenQuestion(work.kind, work.name, work.turn, work.about, work.messages) for work in self._open]
+        return [
+            OpenQuestion(work.kind, work.name, work.turn, work.about, work.messages, tuple(work.answers))
+            for work in self._open
+        ]
 
     def abandon(self) -> list[OpenQuestion]:
         """End all work that waits for an answer. Return its questions."""
