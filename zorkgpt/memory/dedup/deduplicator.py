@@ -20,6 +20,7 @@ from zorkgpt.memory.entailment.comparison import (
     actions_differ,
     compared,
     is_worth_asking,
+    related,
     share_a_subject,
 )
 from zorkgpt.memory.models import Memory, SubjectKey
@@ -208,7 +209,7 @@ class Deduplicator:
         """
         if known and self.judge is None and len(known) <= _MOST_BY_WORDS:
             self.index.prepare()
-            known = [memory for memory in known if compared(memory, new, None).relation != "unsure"]
+            known = related(known, new)
         if not known:
             return []
         return [

@@ -31,7 +31,7 @@ _OPENING, _CLOSING = "\"'“‘«([{*_~「", ".,;:!…\"'”’»)]}*_~。、，
 _QUOTES = frozenset("\"'“”‘’«»")
 _ENDS, _PAUSES = frozenset(".;!…。；！"), frozenset(",:)、，：")
 # Case makes a difference in these: "aBc", "kHz", "5 MW", "plan A".
-_MAY_COUNT = re.compile(r"[a-z0-9][A-Z]|\d [A-Za-z]{1,2}\b| A\b")
+_MAY_COUNT = re.compile(r"[a-z0-9][A-Z]|\d (?:[A-Za-z]?[A-Z]|[A-Z][a-z])\b| A\b")
 _CASE_COUNTS = re.compile(
     r"\w{0,20}[a-z0-9][A-Z]\w{0,20}|(?<=\d )(?!(?:AM|PM)\b)(?:[A-Za-z]?[A-Z]|[A-Z][a-z])\b|(?<=[a-z0-9] )A\b(?! [A-Z])"
 )
@@ -63,16 +63,9 @@ def relation_of(older: str, newer: str) -> TextRelation:
     - `conflict`: they differ only in one negation or one pair of opposites.
     - `unsure`: anything else, including texts about different things.
     """
-    # Without a call of `read`, because this runs for each pair of memories of a place.
-    reading = _read_cached if len(older) <= LONGEST and len(newer) <= LONGEST else _read
-    first, second = reading(older), reading(newer)
-    # Most pairs end here: two words of the older text have no counterpart in the newer one.
-    lacks, missing = second.stems.isdisjoint, 0
-    for stems in first.significant:
-        if lacks(stems):
-            missing += 1
-            if missing > 1:
-                return "unsure"
+    first, second = read(older), read(newer)
+    if first.lacks_words_in(second):
+        return "unsure"
     if not first.words or not second.words:
         return "same" if older.strip() == newer.strip() else "unsure"
     if covered := _covers(first, second):
@@ -118,10 +111,18 @@ class Text:
         return frozenset(owners).union(*map(_readings, self.words))
 
     @cached_property
-    def significant(self) -> tuple[Mapping[str, Form], ...]:
-        """The stems of each word that a text with the same meaning must have, longest word first."""
-        words = sorted(set(self.words) - _MAY_BE_LEFT_OUT, key=len, reverse=True)
-        return tuple([_readings(word) for word in words if not word.endswith("'s")])
+    def significant(self) -> tuple[frozenset[str], tuple[frozenset[str], ...]]:
+        """The words that a text with the same meaning must have: those with one form, and the stems of each other."""
+        words = [word for word in set(self.words) - _MAY_BE_LEFT_OUT if not word.endswith("'s")]
+        others = [frozenset(readings) for readings in map(_readings, words) if len(readings) > 1]
+        return frozenset(word for word in words if len(_readings(word)) == 1), tuple(others)
+
+    def lacks_words_in(self, newer: "Text") -> bool:
+        """Return whether two words have no counterpart in a newer text, which is then about something else."""
+        fixed, others = self.significant
+        stems = newer.stems
+        missing = len(fixed - stems)
+        return missing > 1 or missing + sum(map(stems.isdisjoint, others)) > 1
 
     def part(self, start: int, end: int | None = None) -> "Text":
         cut = slice(start, end)
@@ -182,6 +183,13 @@ def _split(text: str) -> tuple[list[str], list[str], list[bool]]:
     # The compound of a number such as "twenty" that the next word may complete.
     tens_in: int | None = None
     for number, raw in enumerate(_plain(text).split(), start=1):
+        if raw.isalpha() and not quoted and raw not in lexicon.NUMBERS and raw not in lexicon.CONTRACTIONS:
+            # Most words. The rest of the loop has the same result for them.
+            words.append(raw)
+            stops.append("")
+            literal.append(False)
+            tens_in = None
+            continue
         opened = raw.lstrip(_OPENING)
         core = opened.rstrip(_CLOSING)
         if not core.strip("-•") and _is_sign(raw, first=not words):

@@ -1,5 +1,6 @@
 """The comparison of two memories: how their texts relate, unless their titles name different facts."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -65,6 +66,18 @@ def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
         return Comparison(known, cosine, "unsure", f"the titles differ in: {', '.join(words)}")
     reasons = reasons_for(relation, known.text, new.text)
     return Comparison(known, cosine, relation, _IN_WORDS[relation] + "; ".join(reasons))
+
+
+def related(known: Iterable[Memory], new: Memory) -> list[Memory]:
+    """Return the memories that the words of the new one don't leave unsure. Most pairs end at their first words."""
+    text = read(new.text)
+    is_short = len(new.text) <= LONGEST
+    return [
+        memory
+        for memory in known
+        if not (is_short and len(memory.text) <= LONGEST and read(memory.text).lacks_words_in(text))
+        and compared(memory, new, None).relation != "unsure"
+    ]
 
 
 def actions_differ(known: Memory, new: Memory) -> bool:
