@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, overload
 
 from zorkgpt.memory.claims import Claim, claims_in
@@ -28,6 +29,8 @@ FOUND_BY = ("folded_title", "is_current", "text_key", "said", "words")
 """Columns that are derived from the others, for queries."""
 WRITTEN = ("id", "has_own_id", *_OWN, *FOUND_BY)
 """The columns that `values_of` returns."""
+_texts_of, _names_of, _numbers_of = attrgetter(*_TEXTS), attrgetter(*_NAMES), attrgetter(*_NUMBERS)
+_flags_of, _episodes_of = attrgetter(*_FLAGS), attrgetter(*_EPISODES)
 _ESCAPED = "\x01"
 """The first character of a text that is stored as JSON, because a database can't store all of its characters."""
 
@@ -109,13 +112,11 @@ def values_of(place: SubjectKey, name: str, memory: Memory) -> list[object]:
     return [
         memory_id(place, memory),
         int(bool(memory.id)),
-        *(text_column(getattr(memory, name)) for name in _TEXTS),
-        *(None if (value := getattr(memory, name)) is None else str(value) for name in _NAMES),
-        *(getattr(memory, name) for name in _NUMBERS),
-        int(memory.pinned),
-        int(memory.vetoed),
-        int(memory.edited_by_person),
-        *(episode_column(getattr(memory, name)) for name in _EPISODES),
+        *map(text_column, _texts_of(memory)),
+        *[None if value is None else str(value) for value in _names_of(memory)],
+        *_numbers_of(memory),
+        *map(int, _flags_of(memory)),
+        *map(episode_column, _episodes_of(memory)),
         _claims(memory.claims),
         _claims(memory.when),
         json.dumps(memory.metadata) if memory.metadata else None,
@@ -144,7 +145,7 @@ def memory_in(row: Sequence[Any]) -> Memory:
 
 def episode_column(episode: int | str | None) -> str | None:
     """Return an episode as it is written in a column."""
-    return None if episode is None else json.dumps(episode)
+    return json.dumps(episode) if isinstance(episode, str) else None if episode is None else str(episode)
 
 
 @overload

@@ -137,24 +137,27 @@ class MemoryRows:
         return [place_in(column) for limits in _ranges(prefix) for (column,) in self._rows(query, limits)]
 
     def headings(self, places: Iterable[SubjectKey]) -> dict[SubjectKey, Heading]:
-        found = self._places_of(places)
+        found = {place: self._place_of(place) for place in self._with_places_read(places)}
         return {place: row.heading for place, row in found.items() if row is not None}
 
     def _place_of(self, place: SubjectKey) -> _PlaceRow | None:
-        return self._places[place] if place in self._places else self._places_of([place])[place]
+        if place not in self._places:
+            self._with_places_read([place])
+        return self._places[place]
 
-    def _places_of(self, places: Iterable[SubjectKey]) -> dict[SubjectKey, _PlaceRow | None]:
-        known = self._places
-        found = dict.fromkeys(places)
-        missing = {column_of(place): place for place in found if place not in known}
+    def _with_places_read(self, places: Iterable[SubjectKey]) -> list[SubjectKey]:
+        """Return the places, after reading their rows."""
+        wanted = list(places)
+        missing = {column_of(place): place for place in wanted if place not in self._places}
         for page in _pages(list(missing)):
             query = f"SELECT place, number, name, visits, episodes FROM zorkgpt_places WHERE place IN ({_marks(page)})"
-            for column, number, name, visits, episodes in self._rows(query, page):
+            rows = self._rows(query, page)
+            self._places |= dict.fromkeys(missing[column] for column in page)
+            for column, number, name, visits, episodes in rows:
                 heading = Heading(text_in(name), visits, tuple(json.loads(episodes)))
-                found[missing[column]] = _PlaceRow(number, heading)
-        self._places |= {place: found[place] for place in missing.values()}
+                self._places[missing[column]] = _PlaceRow(number, heading)
         self._cached += len(missing)
-        return {place: known.get(place, row) for place, row in found.items()}
+        return wanted
 
     def memories(self, place: SubjectKey) -> list[Memory]:
         return [stored.memory for stored in self._stored_at(place)]
@@ -170,7 +173,7 @@ class MemoryRows:
             for row in self._rows(query, columns):
                 self._memories[place_in(row[0])].append(_stored(row))
                 self._cached += 1
-        self._places_of(wanted)
+        self._with_places_read(wanted)
 
     def numbered(self, numbers: Sequence[int]) -> list[tuple[SubjectKey, Memory]]:
         """Return the memories with these row numbers, in this order."""
@@ -455,11 +458,12 @@ class MemoryRows:
         raise KeyError(memory.title)
 
     def _add(self, place: SubjectKey, memory: Memory) -> None:
+        id = memory_id(place, memory)
         self._new.append((place, memory))
-        self._new_ids.add(memory_id(place, memory))
+        self._new_ids.add(id)
         if place in self._memories:
             # Without a number until it is written.
-            self._memories[place].append(_Stored(0, memory_id(place, memory), memory))
+            self._memories[place].append(_Stored(0, id, memory))
 
     def _replace(self, place: SubjectKey, old: _Stored, new: Memory) -> None:
         if not old.number:
@@ -511,6 +515,8 @@ class MemoryRows:
             only_new: Count only episodes without a visit.
         """
         row = self._place_of(place)
+        if only_new and row is not None and row.heading.episodes and set(episodes).issubset(row.heading.episodes):
+            return
         heading = Heading(single_spaced(name)) if row is None else row.heading
         if is_place(place):
             if only_new:

@@ -60,7 +60,9 @@ def titled(memories: Sequence[Memory], title: str, location_id: SubjectKey | Non
 
 def known_again(memories: Iterable[Memory], memory: Memory) -> Memory | None:
     """Return the first current memory with the same words. None if there is none."""
-    return next((known for known in memories if is_current(known) and same_words(known, memory)), None)
+    title, text = folded(memory.title), folded(memory.text)
+    alike = (known for known in memories if folded(known.title) == title and folded(known.text) == text)
+    return next(filter(is_current, alike), None)
 
 
 def observed(memory: Memory, turn: int | str, episode: int | str, episodes: tuple[int | str, ...]) -> Memory:
