@@ -23,7 +23,7 @@ from zorkgpt.memory.entailment.comparison import (
     related,
     share_a_subject,
 )
-from zorkgpt.memory.models import Memory, SubjectKey
+from zorkgpt.memory.models import Memory, Persistence, SubjectKey
 from zorkgpt.memory.places import place_text
 from zorkgpt.memory.storage.lasting import Filters
 from zorkgpt.memory.storage.protocol import Store
@@ -442,8 +442,8 @@ def comparable(memories: Iterable[Memory]) -> list[Memory]:
     """Return the memories that are compared with others: the current and lasting ones with a text."""
     return [
         memory
-        for memory in memories
-        if memory.persistence.outlives_episode and is_current(memory) and memory.text.strip()
+        for memory in filter(is_current, memories)
+        if memory.persistence is not Persistence.EPHEMERAL and memory.text.strip()
     ]
 
 

@@ -64,7 +64,7 @@ def relation_of(older: str, newer: str) -> TextRelation:
     - `unsure`: anything else, including texts about different things.
     """
     first, second = read(older), read(newer)
-    if first.lacks_words_in(second):
+    if first.is_about_something_else(second):
         return "unsure"
     if not first.words or not second.words:
         return "same" if older.strip() == newer.strip() else "unsure"
@@ -111,18 +111,29 @@ class Text:
         return frozenset(owners).union(*map(_readings, self.words))
 
     @cached_property
-    def significant(self) -> tuple[frozenset[str], tuple[frozenset[str], ...]]:
-        """The words that a text with the same meaning must have: those with one form, and the stems of each other."""
-        words = [word for word in set(self.words) - _MAY_BE_LEFT_OUT if not word.endswith("'s")]
-        others = [frozenset(readings) for readings in map(_readings, words) if len(readings) > 1]
-        return frozenset(word for word in words if len(_readings(word)) == 1), tuple(others)
+    def significant(self) -> list[Mapping[str, Form]]:
+        """The stems of each word that a text with the same meaning must have. Numbers and long words come first."""
+        words = sorted(set(self.words) - _MAY_BE_LEFT_OUT, key=lambda word: (not word[0].isdigit(), -len(word)))
+        return [_readings(word) for word in words if not word.endswith("'s")]
 
-    def lacks_words_in(self, newer: "Text") -> bool:
-        """Return whether two words have no counterpart in a newer text, which is then about something else."""
-        fixed, others = self.significant
-        stems = newer.stems
-        missing = len(fixed - stems)
-        return missing > 1 or missing + sum(map(stems.isdisjoint, others)) > 1
+    @cached_property
+    def distinctive(self) -> frozenset[str]:
+        """The stems of the first two significant words, which few other texts have. Empty if there are fewer words."""
+        return frozenset().union(*self.significant[:2]) if len(self.significant) > 1 else frozenset()
+
+    def is_about_something_else(self, newer: "Text") -> bool:
+        """Return whether two significant words have no counterpart in a newer text."""
+        lacks = newer.stems.isdisjoint
+        # Most pairs end at the first condition.
+        if self.distinctive and lacks(self.distinctive):
+            return True
+        missing = 0
+        for stems in self.significant:
+            if lacks(stems):
+                missing += 1
+                if missing > 1:
+                    return True
+        return False
 
     def part(self, start: int, end: int | None = None) -> "Text":
         cut = slice(start, end)
@@ -146,7 +157,7 @@ class Text:
 
 def read(text: str) -> Text:
     """Return the words of a text. Those of usual length are cached, because a memory is compared with each new one."""
-    return _read_cached(text) if len(text) <= LONGEST else _read(text)
+    return read_short(text) if len(text) <= LONGEST else _read(text)
 
 
 def _read(text: str) -> Text:
@@ -171,7 +182,8 @@ def _read(text: str) -> Text:
     )
 
 
-_read_cached = lru_cache(maxsize=1 << 14)(_read)
+read_short = lru_cache(maxsize=1 << 14)(_read)
+"""`read` for texts of usual length."""
 
 
 def _split(text: str) -> tuple[list[str], list[str], list[bool]]:

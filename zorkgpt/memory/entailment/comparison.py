@@ -11,6 +11,7 @@ from zorkgpt.memory.entailment.compare import (
     kind_of,
     only_in,
     read,
+    read_short,
     reasons_for,
     relation_of,
 )
@@ -69,15 +70,15 @@ def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
 
 
 def related(known: Iterable[Memory], new: Memory) -> list[Memory]:
-    """Return the memories that the words of the new one don't leave unsure. Most pairs end at their first words."""
-    text = read(new.text)
-    is_short = len(new.text) <= LONGEST
-    return [
-        memory
-        for memory in known
-        if not (is_short and len(memory.text) <= LONGEST and read(memory.text).lacks_words_in(text))
-        and compared(memory, new, None).relation != "unsure"
-    ]
+    """Return the memories that the words of the new one don't leave unsure."""
+    if len(new.text) <= LONGEST:
+        text = read(new.text)
+        known = [
+            memory
+            for memory in known
+            if len(memory.text) > LONGEST or not read_short(memory.text).is_about_something_else(text)
+        ]
+    return [memory for memory in known if compared(memory, new, None).relation != "unsure"]
 
 
 def actions_differ(known: Memory, new: Memory) -> bool:

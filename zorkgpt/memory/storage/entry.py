@@ -12,7 +12,6 @@ from zorkgpt.memory.checks import checked_metadata, checked_time
 from zorkgpt.memory.claims import Claim, parse_claim
 from zorkgpt.memory.models import (
     INVALIDATION_MARKER,
-    MEMORY_FIELDS,
     Category,
     Memory,
     MemoryKind,
@@ -89,7 +88,11 @@ _FIELD_FORM = re.compile(r"[a-z]+(?: [a-z]+)*:.*|[a-z]+(?: [a-z]+)* [-+]?[0-9][-
 _TURN = re.compile(r'\s*T\s*["0-9-]', re.IGNORECASE)
 _KINDS: dict[str, MemoryKind] = {kind.value: kind for kind in MemoryKind}
 _EPISODE_FIELDS = ("episode", "first_episode", "superseded_in_episode")
-_LINES = tuple(name for name in MEMORY_FIELDS if name != "text")
+_LINES = (
+    *("category", "title", "turns", "superseded_by", "invalidation_reason", "action", "outcome"),
+    *("expires_at", "valid_from", "id", *_EPISODE_FIELDS),
+)
+"""The fields that are written in one line."""
 _lines_of = attrgetter(*_LINES)
 _SPAN = re.compile(r"([0-9]+)\s*(?:→|->)\s*T?([0-9]+)")
 _STRUCK = re.compile(r"~~(.*)~~", re.DOTALL)

@@ -187,13 +187,13 @@ class MemoryRows:
         return {bytes(key) for (key,) in rows}, now
 
     def taken(self, ids: Set[str]) -> Set[str]:
-        asked = list(ids) if not self._database.is_changing else [id for id in ids if id not in self._free_ids]
-        found = set[str]()
+        found, asked = set[str](), [*(ids - self._free_ids if self._database.is_changing else ids)]
         for page in _pages(asked):
             query = f"SELECT id FROM zorkgpt_memories WHERE id IN ({_marks(page)})"
             # Without writing the waiting rows, whose ids are known.
             found.update(id for (id,) in self._database.rows(query, page))
-        self._free_ids.update(id for id in asked if id not in found)
+        self._free_ids.update(asked)
+        self._free_ids -= found
         return found | (ids & self._new_ids)
 
     def count(self) -> int:
@@ -561,8 +561,8 @@ class MemoryRows:
         for number, (place, memory) in zip(numbers, new, strict=True):
             stored = self._memories.get(place)
             if stored is not None:
-                at = next(at for at, each in enumerate(stored) if each.memory is memory)
-                stored[at] = stored[at]._replace(number=number)
+                at = next(at for at in reversed(range(len(stored))) if stored[at].memory is memory)
+                stored[at] = _Stored(number, stored[at].id, memory)
             if self.before is not None:
                 self.before.setdefault(number, None)
 
@@ -603,6 +603,7 @@ class MemoryRows:
             [
                 (mark, column_of(place), number)
                 for number, place, memory in rows
+                if memory.metadata
                 for mark in set(metadata_marks(memory.metadata))
             ],
         )

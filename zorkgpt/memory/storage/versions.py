@@ -61,7 +61,7 @@ def titled(memories: Sequence[Memory], title: str, location_id: SubjectKey | Non
 def known_again(memories: Iterable[Memory], memory: Memory) -> Memory | None:
     """Return the first current memory with the same words. None if there is none."""
     title, text = folded(memory.title), folded(memory.text)
-    alike = (known for known in memories if folded(known.title) == title and folded(known.text) == text)
+    alike = [known for known in memories if folded(known.title) == title and folded(known.text) == text]
     return next(filter(is_current, alike), None)
 
 
