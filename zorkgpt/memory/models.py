@@ -246,8 +246,9 @@ _set = object.__setattr__
 
 
 def _turns(memory: Memory) -> str:
-    other = memory._other_turns
-    return _composed(memory.first_turn, memory.last_turn) if other is None else other
+    other, first, last = memory._other_turns, memory.first_turn, memory.last_turn
+    # Most memories were seen once.
+    return other if other is not None else str(last) if first == last else _composed(first, last)
 
 
 def _set_turns(memory: Memory, turns: str) -> None:

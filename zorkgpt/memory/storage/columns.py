@@ -1,7 +1,7 @@
 """The columns of a memory's row in a database."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any, overload
 
@@ -112,13 +112,13 @@ def values_of(place: SubjectKey, name: str, memory: Memory) -> list[object]:
     return [
         memory_id(place, memory),
         int(bool(memory.id)),
-        *map(text_column, _texts_of(memory)),
+        *_text_columns(_texts_of(memory)),
         *[None if value is None else str(value) for value in _names_of(memory)],
         *_numbers_of(memory),
         *map(int, _flags_of(memory)),
-        *map(episode_column, _episodes_of(memory)),
-        _claims(memory.claims),
-        _claims(memory.when),
+        *[episode if episode is None else episode_column(episode) for episode in _episodes_of(memory)],
+        _claims(memory.claims) if memory.claims else None,
+        _claims(memory.when) if memory.when else None,
         json.dumps(memory.metadata) if memory.metadata else None,
         database_text(folded(memory.title)),
         int(is_current(memory)),
@@ -148,6 +148,13 @@ def episode_column(episode: int | str | None) -> str | None:
     return json.dumps(episode) if isinstance(episode, str) else None if episode is None else str(episode)
 
 
+def _text_columns(texts: Sequence[str | None]) -> Iterable[str | None]:
+    """Return the columns of several texts. Most are written unchanged, which is checked for all at once."""
+    together = "".join(filter(None, texts))
+    is_plain = together.isascii() and "\x00" not in together and _ESCAPED not in together
+    return texts if is_plain else map(text_column, texts)
+
+
 @overload
 def text_column(text: str) -> str: ...
 @overload
@@ -169,8 +176,8 @@ def text_in(column: str | None) -> str | None:
     return json.loads(column[1:]) if column is not None and column.startswith(_ESCAPED) else column
 
 
-def _claims(claims: Sequence[Claim]) -> str | None:
-    return json.dumps(list(map(str, claims))) if claims else None
+def _claims(claims: Sequence[Claim]) -> str:
+    return json.dumps(list(map(str, claims)))
 
 
 def _claims_in(text: str | None) -> tuple[Claim, ...]:

@@ -137,8 +137,11 @@ class MemoryRows:
         return [place_in(column) for limits in _ranges(prefix) for (column,) in self._rows(query, limits)]
 
     def headings(self, places: Iterable[SubjectKey]) -> dict[SubjectKey, Heading]:
-        found = {place: self._place_of(place) for place in self._with_places_read(places)}
-        return {place: row.heading for place, row in found.items() if row is not None}
+        found = {}
+        for place in self._with_places_read(places):
+            if (row := self._places[place]) is not None:
+                found[place] = row.heading
+        return found
 
     def _place_of(self, place: SubjectKey) -> _PlaceRow | None:
         if place not in self._places:
@@ -148,6 +151,8 @@ class MemoryRows:
     def _with_places_read(self, places: Iterable[SubjectKey]) -> list[SubjectKey]:
         """Return the places, after reading their rows."""
         wanted = list(places)
+        if self._places.keys() >= set(wanted):
+            return wanted
         missing = {column_of(place): place for place in wanted if place not in self._places}
         for page in _pages(list(missing)):
             query = f"SELECT place, number, name, visits, episodes FROM zorkgpt_places WHERE place IN ({_marks(page)})"
@@ -594,7 +599,8 @@ class MemoryRows:
             self._insert,
             [(number, column_of(place), *values_of(place, name, memory)) for number, place, name, memory in rows],
         )
-        self._put_marks([(number, place, memory) for number, place, _, memory in rows])
+        if marked := [(number, place, memory) for number, place, _, memory in rows if memory.metadata]:
+            self._put_marks(marked)
         self._first_expiry = None
 
     def _put_marks(self, rows: Iterable[tuple[int, SubjectKey, Memory]]) -> None:
@@ -603,7 +609,6 @@ class MemoryRows:
             [
                 (mark, column_of(place), number)
                 for number, place, memory in rows
-                if memory.metadata
                 for mark in set(metadata_marks(memory.metadata))
             ],
         )
