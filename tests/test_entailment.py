@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from zorkgpt.memory.contrast import Contrast, compare
@@ -320,6 +320,7 @@ def test_every_text_equals_itself(text):
 
 
 @given(TEXTS, TEXTS)
+@example("The n't", "n't")
 def test_any_texts_can_be_compared(older, newer):
     assert compare(older, newer).relation in ("same", "adds", "conflict", "unsure")
 

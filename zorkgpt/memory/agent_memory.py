@@ -875,7 +875,7 @@ class AgentMemory:
         return NewMemory(place, given["place_name"], memory, taken_over)
 
     def _kept(self, new: list[NewMemory]) -> list[str]:
-        return [kept.stored_id for kept in self._writer.keep(new)]
+        return [id for _, id in self._writer.keep(new)]
 
     def _stored(self, place: object) -> SubjectKey:
         """Return the key under which a place is stored.

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Literal
 
 from zorkgpt.memory.entailment import lexicon
@@ -113,7 +114,7 @@ class Text:
     @cached_property
     def significant(self) -> list[Mapping[str, Form]]:
         """The stems of each word that a text with the same meaning must have. Numbers and long words come first."""
-        words = sorted(set(self.words) - _MAY_BE_LEFT_OUT, key=lambda word: (not word[0].isdigit(), -len(word)))
+        words = sorted(set(self.words) - _MAY_BE_LEFT_OUT, key=lambda word: (not word[:1].isdigit(), -len(word)))
         return [_readings(word) for word in words if not word.endswith("'s")]
 
     @cached_property
@@ -162,23 +163,18 @@ def read(text: str) -> Text:
 
 def _read(text: str) -> Text:
     words, stops, literal = _split(text)
-    kept: list[int] = []
-    articles: list[bool] = []
-    article, last = False, len(words) - 1
-    for at, word in enumerate(words):
-        if word in lexicon.ARTICLES and at < last and not literal[at] and not stops[at]:
-            following = words[at + 1]
-            if following not in _AFTER_KEPT_ARTICLE and not following[0].isdigit():
-                article = True
-                continue
-        kept.append(at)
-        articles.append(article)
-        article = False
+    left_out = {
+        at
+        for at, (word, following) in enumerate(pairwise(words))
+        if word in lexicon.ARTICLES
+        and not (literal[at] or stops[at] or following in _AFTER_KEPT_ARTICLE or following[:1].isdigit())
+    }
+    kept = [at for at in range(len(words)) if at not in left_out]
     return Text(
-        tuple(map(words.__getitem__, kept)),
-        tuple(map(stops.__getitem__, kept)),
-        tuple(map(literal.__getitem__, kept)),
-        tuple(articles),
+        tuple([words[at] for at in kept]),
+        tuple([stops[at] for at in kept]),
+        tuple([literal[at] for at in kept]),
+        tuple([at - 1 in left_out for at in kept]),
     )
 
 
