@@ -26,6 +26,9 @@ _NAMED_WORDS = 8
 # Within a sentence, a verb follows its subject. After one of these, the word may be a noun or an adjective.
 _NO_SUBJECT = lexicon.FUNCTION_WORDS - lexicon.PRONOUNS
 _MAY_BE_LEFT_OUT = lexicon.FUNCTION_WORDS | lexicon.NEGATIONS | {"do", "does", "did", "to", "of", "you"}
+_NOT_DISTINCTIVE = _MAY_BE_LEFT_OUT.union(lexicon.NUMBERS, lexicon.CONTRACTIONS)
+_PLAIN_WORD = re.compile(r"(?<!\S)\(?([a-z]+|[0-9]+)[.,;:!)]*(?!\S)")
+"""A word or number that is the same however the text around it is read."""
 _AFTER_KEPT_ARTICLE = lexicon.FUNCTION_WORDS | lexicon.KEEPS_ARTICLE
 
 _OPENING, _CLOSING = "\"'“‘«([{*_~「", ".,;:!…\"'”’»)]}*_~。、，；：！」"
@@ -65,8 +68,13 @@ def relation_of(older: str, newer: str) -> TextRelation:
     - `unsure`: anything else, including texts about different things.
     """
     first, second = read(older), read(newer)
-    if first.is_about_something_else(second):
-        return "unsure"
+    # Most pairs end here: two words of the older text have no counterpart in the newer one.
+    lacks, missing = second.stems.isdisjoint, 0
+    for stems in first.significant:
+        if lacks(stems):
+            missing += 1
+            if missing > 1:
+                return "unsure"
     if not first.words or not second.words:
         return "same" if older.strip() == newer.strip() else "unsure"
     if covered := _covers(first, second):
@@ -74,6 +82,17 @@ def relation_of(older: str, newer: str) -> TextRelation:
     # If the older text says more, they don't contradict each other.
     is_conflict = _is_conflict(first, second) and not _is_one_of_several(older, first, second)
     return "conflict" if is_conflict and not _covers(second, first) else "unsure"
+
+
+@lru_cache(maxsize=1 << 14)
+def distinctive_stems(text: str) -> frozenset[str]:
+    """Return the stems of two significant words of a text: numbers, or else the longest. Empty if there may be fewer.
+
+    If a newer text has none of them, its relation is `unsure`. This is found without reading the older text.
+    """
+    plain = set(_PLAIN_WORD.findall(text)) - _NOT_DISTINCTIVE
+    words = sorted(plain, key=lambda word: (word.isdigit(), len(word)))[-2:]
+    return frozenset().union(*map(_readings, words)) if len(words) > 1 else frozenset()
 
 
 def reasons_for(relation: TextRelation, older: str, newer: str) -> tuple[str, ...]:
@@ -112,29 +131,10 @@ class Text:
         return frozenset(owners).union(*map(_readings, self.words))
 
     @cached_property
-    def significant(self) -> list[Mapping[str, Form]]:
-        """The stems of each word that a text with the same meaning must have. Numbers and long words come first."""
-        words = sorted(set(self.words) - _MAY_BE_LEFT_OUT, key=lambda word: (not word[:1].isdigit(), -len(word)))
-        return [_readings(word) for word in words if not word.endswith("'s")]
-
-    @cached_property
-    def distinctive(self) -> frozenset[str]:
-        """The stems of the first two significant words, which few other texts have. Empty if there are fewer words."""
-        return frozenset().union(*self.significant[:2]) if len(self.significant) > 1 else frozenset()
-
-    def is_about_something_else(self, newer: "Text") -> bool:
-        """Return whether two significant words have no counterpart in a newer text."""
-        lacks = newer.stems.isdisjoint
-        # Most pairs end at the first condition.
-        if self.distinctive and lacks(self.distinctive):
-            return True
-        missing = 0
-        for stems in self.significant:
-            if lacks(stems):
-                missing += 1
-                if missing > 1:
-                    return True
-        return False
+    def significant(self) -> tuple[Mapping[str, Form], ...]:
+        """The stems of each word that a text with the same meaning must have, longest word first."""
+        words = sorted(set(self.words) - _MAY_BE_LEFT_OUT, key=len, reverse=True)
+        return tuple([_readings(word) for word in words if not word.endswith("'s")])
 
     def part(self, start: int, end: int | None = None) -> "Text":
         cut = slice(start, end)
@@ -158,7 +158,7 @@ class Text:
 
 def read(text: str) -> Text:
     """Return the words of a text. Those of usual length are cached, because a memory is compared with each new one."""
-    return read_short(text) if len(text) <= LONGEST else _read(text)
+    return _read_cached(text) if len(text) <= LONGEST else _read(text)
 
 
 def _read(text: str) -> Text:
@@ -178,8 +178,7 @@ def _read(text: str) -> Text:
     )
 
 
-read_short = lru_cache(maxsize=1 << 14)(_read)
-"""`read` for texts of usual length."""
+_read_cached = lru_cache(maxsize=1 << 14)(_read)
 
 
 def _split(text: str) -> tuple[list[str], list[str], list[bool]]:

@@ -7,11 +7,11 @@ from typing import Literal
 from zorkgpt.memory.entailment import lexicon
 from zorkgpt.memory.entailment.compare import (
     LONGEST,
+    distinctive_stems,
     forms_of,
     kind_of,
     only_in,
     read,
-    read_short,
     reasons_for,
     relation_of,
 )
@@ -72,11 +72,13 @@ def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
 def related(known: Iterable[Memory], new: Memory) -> list[Memory]:
     """Return the memories that the words of the new one don't leave unsure."""
     if len(new.text) <= LONGEST:
-        text = read(new.text)
+        lacks = read(new.text).stems.isdisjoint
         known = [
             memory
             for memory in known
-            if len(memory.text) > LONGEST or not read_short(memory.text).is_about_something_else(text)
+            if len(memory.text) > LONGEST
+            or not (distinctive := distinctive_stems(memory.text))
+            or not lacks(distinctive)
         ]
     return [memory for memory in known if compared(memory, new, None).relation != "unsure"]
 

@@ -132,13 +132,16 @@ def memory_in(row: Sequence[Any]) -> Memory:
     """Return the memory in the columns `READ` of a row."""
     values = dict(zip(_OWN, row[4:], strict=True))
     for name in _TEXTS:
-        values[name] = text_in(values[name])
+        if (text := values[name]) and text[0] == _ESCAPED:
+            values[name] = text_in(text)
     for name in _FLAGS:
         values[name] = bool(values[name])
     for name in _EPISODES:
-        values[name] = None if values[name] is None else json.loads(values[name])
-    values["claims"] = _claims_in(values["claims"])
-    values["when"] = _claims_in(values.pop("conditions"))
+        if (episode := values[name]) is not None:
+            values[name] = int(episode) if episode.isdecimal() else json.loads(episode)
+    values["claims"] = _claims_in(values["claims"]) if values["claims"] else ()
+    conditions = values.pop("conditions")
+    values["when"] = _claims_in(conditions) if conditions else ()
     values["metadata"] = json.loads(values["metadata"]) if values["metadata"] else {}
     return Memory(id=row[2] if row[3] else "", **values)
 
@@ -180,5 +183,5 @@ def _claims(claims: Sequence[Claim]) -> str:
     return json.dumps(list(map(str, claims)))
 
 
-def _claims_in(text: str | None) -> tuple[Claim, ...]:
-    return claims_in(json.loads(text)) if text else ()
+def _claims_in(text: str) -> tuple[Claim, ...]:
+    return claims_in(json.loads(text))
