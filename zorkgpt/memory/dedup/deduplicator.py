@@ -133,7 +133,7 @@ class Deduplicator:
         self,
         location_id: SubjectKey,
         memory: Memory,
-        among: Iterable[Memory],
+        among: Sequence[Memory],
         *,
         is_informed: bool = False,
         verdicts: VerdictByWords = MappingProxyType({}),
@@ -149,7 +149,7 @@ class Deduplicator:
             return NEW
         try:
             started = time.perf_counter()
-            comparisons = self._relevant(location_id, memory, is_informed, comparable(among))
+            comparisons = self._relevant(location_id, memory, is_informed, comparable(self._related(among, memory)))
             self.counts.compared += 1
             self.counts.total_ms += (time.perf_counter() - started) * 1000
             if verdicts and not any(map(_merges, comparisons)):
@@ -207,9 +207,7 @@ class Deduplicator:
 
         Without a judge, memories that the word check leaves unsure are omitted too, because vectors can't decide them.
         """
-        if known and self.judge is None and len(known) <= _MOST_BY_WORDS:
-            self.index.prepare()
-            known = related(known, new)
+        known = self._related(known, new)
         if not known:
             return []
         return [
@@ -218,6 +216,13 @@ class Deduplicator:
             if (each.cosine is None or each.cosine >= self.candidate_threshold)
             and not (each.relation in ("same", "adds", "conflict") and self._is_undone(each.known, new))
         ]
+
+    def _related(self, known: Sequence[Memory], new: Memory) -> Sequence[Memory]:
+        """Return the memories without those that are left unsure by the word check, which nothing else can decide."""
+        if not known or self.judge is not None or len(known) > _MOST_BY_WORDS:
+            return known
+        self.index.prepare()
+        return related(known, new)
 
     def says_the_same(self, location_id: SubjectKey, old: Memory, new: Memory) -> bool:
         """Return whether a memory that the new one would replace says the same, so that it counts as observed again."""
