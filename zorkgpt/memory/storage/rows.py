@@ -29,6 +29,8 @@ _MOST_CACHED = 2_000
 """Maximum number of memories cached between calls."""
 _MOST_PARAMETERS = 500
 """Maximum number of values in a query."""
+_ROWS_AT_ONCE = 50
+"""Maximum number of memories that one statement inserts. After each statement, SQLite writes its index of words."""
 _LAST_PLACE = "9"
 """Greater than every value of a column `place`."""
 _MANY = 500
@@ -79,10 +81,8 @@ class MemoryRows:
 
     def __init__(self, database: RowDatabase) -> None:
         self._database = database
-        self._insert = (
-            f"INSERT INTO zorkgpt_memories (number, place, revision, {', '.join(WRITTEN)}) "
-            f"VALUES (%s, %s, {database.revision}, {', '.join(['%s'] * len(WRITTEN))})"
-        )
+        self._insert = f"INSERT INTO zorkgpt_memories (number, place, revision, {', '.join(WRITTEN)}) VALUES "
+        self._row = f"(%s, %s, {database.revision}, {_marks(WRITTEN)})"
         self._update = (
             f"UPDATE zorkgpt_memories SET revision = {database.revision}, "
             f"{', '.join(f'{name} = %s' for name in WRITTEN)} WHERE number = %s"
@@ -595,10 +595,12 @@ class MemoryRows:
                 self.before.setdefault(-number, None)
 
     def _insert_rows(self, rows: Sequence[tuple[int, SubjectKey, str, Memory]]) -> None:
-        self._database.put(
-            self._insert,
-            [(number, column_of(place), *values_of(place, name, memory)) for number, place, name, memory in rows],
-        )
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            page = rows[start : start + _ROWS_AT_ONCE]
+            values: list[object] = []
+            for number, place, name, memory in page:
+                values += (number, column_of(place), *values_of(place, name, memory))
+            self._database.put(self._insert + ", ".join([self._row] * len(page)), [values])
         if marked := [(number, place, memory) for number, place, _, memory in rows if memory.metadata]:
             self._put_marks(marked)
         self._first_expiry = None
