@@ -90,7 +90,7 @@ class MemoryRows:
         self._version: object = None
         """The version of the cached memories."""
         self._first_expiry: tuple[str | None] | None = None
-        """The earliest `expires_at`, or None if no memory expires. None if it was not read."""
+        """The earliest `expires_at`, or an earlier time, or None if no memory expires. None if it was not read."""
         self._memories: dict[SubjectKey, list[_Stored]] = {}
         self._places: dict[SubjectKey, _PlaceRow | None] = {}
         """None for a place that doesn't exist."""
@@ -268,6 +268,11 @@ class MemoryRows:
             self._first_expiry = (self._value(query),)
         [first] = self._first_expiry
         return first is not None and first <= by
+
+    def _note_expiry(self, memory: Memory) -> None:
+        """Let the next search for expired memories read the earliest time again if this memory expires."""
+        if memory.expires_at is not None:
+            self._first_expiry = None
 
     def _at_places(self, wanted: Sequence[tuple[str, str]]) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of the memories with these ids or titles and places."""
@@ -479,7 +484,7 @@ class MemoryRows:
         if old.memory.metadata != new.metadata:
             self._put("DELETE FROM zorkgpt_metadata WHERE number = %s", [(old.number,)])
             self._put_marks([(old.number, place, new)])
-        self._first_expiry = None
+        self._note_expiry(new)
         stored = self._memories[place]
         stored[stored.index(old)] = _Stored(old.number, memory_id(place, new), new)
 
@@ -488,6 +493,7 @@ class MemoryRows:
             self._write()
             old = self._found(place, old.memory)
         self._note(old.number, "zorkgpt_memories")
+        self._note_expiry(old.memory)
         self._delete_rows([old.number])
         self._memories[place].remove(old)
 
@@ -599,11 +605,11 @@ class MemoryRows:
             page = rows[start : start + _ROWS_AT_ONCE]
             values: list[object] = []
             for number, place, name, memory in page:
+                self._note_expiry(memory)
                 values += (number, column_of(place), *values_of(place, name, memory))
             self._database.put(self._insert + ", ".join([self._row] * len(page)), [values])
         if marked := [(number, place, memory) for number, place, _, memory in rows if memory.metadata]:
             self._put_marks(marked)
-        self._first_expiry = None
 
     def _put_marks(self, rows: Iterable[tuple[int, SubjectKey, Memory]]) -> None:
         self._database.put(

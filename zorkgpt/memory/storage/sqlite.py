@@ -89,6 +89,8 @@ class SqliteDatabase:
         self._connections = 0
         """Number of connections made so far. SQLite's data versions are only comparable within one connection."""
         self._is_changing = False
+        self._is_durable: bool | None = None
+        """Whether transactions of the connection survive a power failure. None if this was not set."""
         self._together = 0
         """The number of blocks of `together` that have begun and not ended."""
         self.trouble = ""
@@ -172,7 +174,9 @@ class SqliteDatabase:
             self._is_changing = True
             try:
                 is_durable = not self._together if is_durable is None else is_durable
-                connection.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")
+                if is_durable != self._is_durable:
+                    connection.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")
+                    self._is_durable = is_durable
                 # Inside `try`, because an interrupt can arrive right after this statement.
                 connection.execute("BEGIN IMMEDIATE")
                 yield connection
@@ -382,7 +386,7 @@ class SqliteDatabase:
             raise
         # Another process may have created a file meanwhile.
         self._opened = (os.getpid(), inode if private else self._inode())
-        self._connection, self._private = connection, private
+        self._connection, self._private, self._is_durable = connection, private, None
         self._connections += 1
         return connection
 

@@ -255,7 +255,7 @@ class Journal(Records):
                     memory_id(record.change.location_id, record.change.memory),
                     record.change.kind,
                     record.at,
-                    json.dumps(row_of(record)),
+                    json.dumps(row_of(record), separators=(",", ":")),
                 )
                 for record in new
             ],
