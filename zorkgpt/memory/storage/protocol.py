@@ -12,10 +12,10 @@ from zorkgpt.memory.scope import PlaceScope
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import Filters, LastingMemories
+from zorkgpt.memory.storage.reverting import Position
 from zorkgpt.memory.storage.tables import AnswerTable, Journal, Trials
 from zorkgpt.memory.storage.traces import Traces
 from zorkgpt.memory.storage.words import WordCounts
-from zorkgpt.restore_point import Restorer
 
 if TYPE_CHECKING:
     # Imported only if there are vectors.
@@ -45,11 +45,6 @@ class Store(Protocol):
     answers: AnswerTable
     guard: "threading.RLock"
     """Held while `lasting` is read or changed."""
-
-    @property
-    def restorer(self) -> Restorer:
-        """Undoes changes since a checkpoint."""
-        ...
 
     @property
     def lasting(self) -> LastingMemories:
@@ -101,6 +96,17 @@ class Store(Protocol):
 
     def vectors(self) -> "VectorTable":
         """Return the table of vectors."""
+        ...
+
+    def position(self) -> Position:
+        """Return the present position of the record, for `revert_to`."""
+        ...
+
+    def revert_to(self, position: Position, episode: int | str) -> None:
+        """Undo the changes that an episode has made since a position, and delete their records.
+
+        Changes by a person and by other episodes stay, and so does a memory that one of them has changed too.
+        """
         ...
 
     def erase(self, traces: Traces) -> None:
