@@ -48,11 +48,6 @@ _KINDS: dict[str, type | UnionType] = {
     "id": str,
 }
 _values_of = attrgetter(*_KINDS)
-_CERTAIN = [
-    {str, tuple, dict, type(None)}.intersection(kind.__args__ if isinstance(kind, UnionType) else (kind,))
-    for kind in _KINDS.values()
-]
-"""For each field, the types whose values need no further check."""
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]|[\ud800-\udfff]")
 """Control characters other than white space, and unpaired surrogates."""
 _CATEGORY = re.compile(r"[A-Z][A-Z0-9_]*")
@@ -78,8 +73,8 @@ def normalized(memory: Memory) -> Memory:
 
 def check_fields(memory: Memory) -> None:
     """Raise TypeError or ValueError unless a file can hold the fields of a memory and its status is valid."""
-    for (name, kind), certain, value in zip(_KINDS.items(), _CERTAIN, _values_of(memory), strict=True):
-        if type(value) in certain:
+    for (name, kind), value in zip(_KINDS.items(), _values_of(memory), strict=True):
+        if isinstance(value, kind) and (value is None or type(value) is str):
             continue
         # In Python, True is an integer.
         if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):

@@ -34,8 +34,6 @@ from zorkgpt.memory.things import is_ledger_entry
 if TYPE_CHECKING:
     from zorkgpt.memory.dedup.judge import Judge, Verdict
 
-# Maximum memories compared by words alone; each takes some hundredths of a millisecond.
-_MOST_BY_WORDS = 500
 _MOST_WORDINGS = 8
 
 VerdictByWords = Mapping[tuple[str, str], "Verdict"]
@@ -219,7 +217,7 @@ class Deduplicator:
 
     def _related(self, known: Sequence[Memory], new: Memory) -> Sequence[Memory]:
         """Return the memories without those that are left unsure by the word check, which nothing else can decide."""
-        if not known or self.judge is not None or len(known) > _MOST_BY_WORDS:
+        if not known or self.judge is not None:
             return known
         self.index.prepare()
         return related(known, new)
@@ -302,10 +300,10 @@ class Deduplicator:
             return comparable(self._store.lasting.memories(location_id))
 
     def _compared_with_each(self, location_id: SubjectKey, new: Memory, known: Sequence[Memory]) -> list[Comparison]:
-        """Compare the new memory with each known one. Without vectors, at most the last 500 are compared."""
+        """Compare the new memory with each known one. With vectors, the words of distant ones are not compared."""
         cosines = self._cosines(location_id, new, known)
         if cosines is None:
-            return [compared(memory, new, None) for memory in known[-_MOST_BY_WORDS:]]
+            return [compared(memory, new, None) for memory in known]
         return [
             compared(memory, new, cosine)
             if cosine >= self.candidate_threshold
