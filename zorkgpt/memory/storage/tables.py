@@ -38,6 +38,7 @@ from zorkgpt.memory.storage.history import (
 )
 from zorkgpt.memory.storage.traces import Traces, record_without
 
+_compact_json = json.JSONEncoder(separators=(",", ":")).encode
 _PAGE = 5_000
 """Number of rows read at a time."""
 _VISITED = "visited"
@@ -260,7 +261,7 @@ class Journal(Records):
                     memory_id(record.change.location_id, record.change.memory),
                     record.change.kind,
                     record.at,
-                    json.dumps(row_of(record), separators=(",", ":")),
+                    _compact_json(row_of(record)),
                 )
                 for record in new
             ],
