@@ -99,7 +99,7 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, best_line:
         "background": services.background,
     }
     snapshots = {name: part for name, part in possible.items() if part is not None}
-    checkpoints = _checkpoints(services, knowledge, snapshots)
+    checkpoints = _checkpoints(services, snapshots)
     always: tuple[BaseManager, ...] = (
         services.background,
         extraction,
@@ -152,7 +152,7 @@ def _objectives(services: Services, knowledge: KnowledgeManager | None) -> Objec
         ),
         episode_log=services.episode_log,
         background=services.background,
-        remember=services.memory is not None,
+        store=services.memory.store if services.memory else None,
     )
 
 
@@ -201,9 +201,7 @@ def _critic(services: Services) -> Critic | None:
     return Critic(language, services.llm, threshold=config.critic_rejection_threshold, budgets=config.context)
 
 
-def _checkpoints(
-    services: Services, knowledge: KnowledgeManager | None, snapshots: Mapping[str, Snapshot]
-) -> CheckpointManager:
+def _checkpoints(services: Services, snapshots: Mapping[str, Snapshot]) -> CheckpointManager:
     return CheckpointManager(
         services.config,
         services.state,
@@ -214,7 +212,6 @@ def _checkpoints(
         game=services.game,
         snapshots=snapshots,
         memory=services.memory,
-        restorers=[] if knowledge is None else [knowledge.rollback()],
         background=services.background,
     )
 

@@ -213,6 +213,11 @@ class Document:
         """Whether a part that looks like a memory or a location was not understood."""
         return any(problem.is_broken for section in self.sections for problem in section.problems)
 
+    @property
+    def undated(self) -> list[Memory]:
+        """The memories without an episode in their header."""
+        return [memory for section in self.sections for memory in section.undated]
+
     def rewritten(self, document: "Document") -> "Document":
         """Return the other document."""
         return document.completed

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from zorkgpt.memory.models import SubjectKey
+from zorkgpt.memory.places import UNSEARCHED
 from zorkgpt.memory.storage.changes import Step
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.lasting import Heading
@@ -48,6 +49,9 @@ class FileMemories(MemoryRows):
         self.show(None)
 
     def applied(self, step: Step) -> "FileMemories":
+        if step.location_id in UNSEARCHED:
+            super().applied(step)
+            return self
         document = self.document
         super().applied(step)
         self._document = document.showing(step)

@@ -163,16 +163,37 @@ class MarkdownStore(SqliteFileStore):
             except BaseException:
                 self._last = None
                 raise
+            if not self.database.is_turn:
+                self._show_changes()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Lock file and database, and commit the changes of the block together. The file is then written once."""
+        if self.database.is_turn:
+            yield
+            return
+        with self.guard, self.file.locked():
+            self._abandon()
+            self._catch_up()
             try:
-                if not self.database.is_together:
-                    self._show()
-                if self._seen is None:
-                    # An editor, which ignores our lock, has saved the file meanwhile.
-                    self._catch_up()
-            except MemoryStoreError as error:
-                # The changes are recorded, so they are not undone.
-                self._seen = None
-                self._messages.unwritten(error)
+                with super().turn():
+                    yield
+            except BaseException:
+                self._seen = self._last = None
+                raise
+            self._show_changes()
+
+    def _show_changes(self) -> None:
+        """Write the file if it does not show the record."""
+        try:
+            self._show()
+            if self._seen is None:
+                # An editor, which ignores our lock, has saved the file meanwhile.
+                self._catch_up()
+        except MemoryStoreError as error:
+            # The changes are recorded, so they are not undone.
+            self._seen = None
+            self._messages.unwritten(error)
 
     def _abandon(self) -> None:
         """Undo a transaction that an interrupt has left open when it arrived at its end."""
@@ -182,20 +203,6 @@ class MarkdownStore(SqliteFileStore):
 
     def _prepare(self) -> None:
         """Do nothing: edits and changes have just been read."""
-
-    def _flush(self) -> None:
-        """Make earlier changes durable, and show them in the file."""
-        if self.database.is_together or not self.database.exists() or self._digest == self._recorded:
-            return
-        try:
-            with self.file.locked():
-                if self._is_as_seen():
-                    self._show(is_durable=True)
-                if self._seen is None or self._digest != self._recorded:
-                    self._catch_up()
-        except MemoryStoreError as error:
-            self._seen = None
-            self._messages.unwritten(error)
 
     def revert_to(self, position: Position, episode: int | str) -> None:
         with self.transaction() as draft:
@@ -253,7 +260,7 @@ class MarkdownStore(SqliteFileStore):
             self._merge(data)
             self._seen = stamp, self.database.version()
             try:
-                if not self.database.is_together:
+                if not self.database.is_turn:
                     self._show()
             except MemoryStoreError as error:
                 self._messages.unwritten(error)
@@ -323,7 +330,7 @@ class MarkdownStore(SqliteFileStore):
     @property
     def _needs_no_write(self) -> bool:
         """Whether the file shows the record, or will be written later."""
-        return self._digest == self._recorded or self.database.is_together
+        return self._digest == self._recorded or self.database.is_turn
 
     def _last_shown(self) -> _ShownContent | None:
         """Return the last content of the record. None if there is no record."""
@@ -490,11 +497,8 @@ class MarkdownStore(SqliteFileStore):
             self.database.put("UPDATE zorkgpt_shown SET is_shown = 1 WHERE number = %s", [(last.number,)])
             self._last = None
 
-    def _show(self, *, is_durable: bool = False) -> None:
+    def _show(self) -> None:
         """Write the file, unless it shows the record. The file must be locked. Then `_seen` is None if it was edited.
-
-        Args:
-            is_durable: Whether earlier changes were not durable yet.
 
         Raises:
             MemoryStoreError: If the file can't be written.
@@ -518,7 +522,7 @@ class MarkdownStore(SqliteFileStore):
             return
         self._digest = digest_shown(document)
         # If this is lost, the next transaction does it.
-        with self.database.change(is_durable=is_durable):
+        with self.database.change(is_durable=False):
             self._mark_shown()
         self._seen = written, self._seen[1]
         self._messages.written(len(data))

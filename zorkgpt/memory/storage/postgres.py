@@ -99,6 +99,8 @@ class PostgresDatabase:
         self._connection: _Connection | None = None
         self._opened_by = 0
         self._is_changing = False
+        self._is_turn = False
+        """Whether the open transaction is that of `turn`."""
         self._depth = 0
         """The number of nested transactions. If it is not 0, a lost connection is not opened again."""
 
@@ -195,6 +197,21 @@ class PostgresDatabase:
             finally:
                 self._is_changing = is_nested
 
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Commit the changes of the block together. A change in it that raises undoes only itself."""
+        with self.change():
+            self._is_turn = True
+            try:
+                yield
+            finally:
+                self._is_turn = False
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether a block of `turn` has begun and not ended."""
+        return self._is_turn
+
     def _lock(self, connection: "_Connection", places: Sequence[str] | None) -> None:
         """Lock the memory for the others, or share it with those who change other places, and lock these."""
         if places is None or len(places) > _MOST_LOCKS:
@@ -208,7 +225,7 @@ class PostgresDatabase:
     def abandon(self) -> bool:
         """Undo a change that an interrupt left open. False if there is none."""
         with self.guard:
-            if not self._depth:
+            if not self._depth or self._is_turn:
                 return False
             self._depth, self._is_changing = 0, False
             self.close()

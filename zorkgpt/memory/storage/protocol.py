@@ -1,7 +1,7 @@
 """The interface of a store of lasting memories."""
 
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -87,15 +87,19 @@ class Store(Protocol):
         """
         ...
 
-    def together(self) -> AbstractContextManager[None]:
-        """Make the changes of the block cheaper: the file is written once, at the end, and so is the disk flushed.
+    def turn(self) -> AbstractContextManager[None]:
+        """Commit the changes of the block together, at its end. Within it, they can be read. Can be nested.
 
-        A kill loses none of them. A power failure may lose those of a block that has not ended.
+        A transaction in it that raises undoes only its own changes. If the block raises, all of them are undone.
         """
         ...
 
     def vectors(self) -> "VectorTable":
         """Return the table of vectors."""
+        ...
+
+    def when_committed(self, call: Callable[[], None]) -> None:
+        """Call a function when the running turn is committed, or now if there is none."""
         ...
 
     def position(self) -> Position:

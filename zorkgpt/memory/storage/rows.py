@@ -10,8 +10,8 @@ from sys import maxsize
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from zorkgpt.memory.ids import AFTER_DIGITS, memory_id
-from zorkgpt.memory.models import Memory, SubjectKey, episode_key, same_episode
-from zorkgpt.memory.places import FOLLOWING, column_of, is_place, place_in, place_order, ranges_of
+from zorkgpt.memory.models import OBJECTIVES, Memory, SubjectKey, episode_key, same_episode
+from zorkgpt.memory.places import FOLLOWING, UNSEARCHED_COLUMN, column_of, is_place, place_in, place_order, ranges_of
 from zorkgpt.memory.storage.changes import Step, VisitCount
 from zorkgpt.memory.storage.columns import READ, WRITTEN, episode_column, memory_in, text_column, text_in, values_of
 from zorkgpt.memory.storage.document import Document, document_of
@@ -20,7 +20,7 @@ from zorkgpt.memory.storage.history import with_history_of
 from zorkgpt.memory.storage.lasting import EVERY, Filters, Heading, Prefix, by_place
 from zorkgpt.memory.storage.section import unique_episodes
 from zorkgpt.memory.storage.tables import Rows
-from zorkgpt.memory.storage.traces import Traces, text_without
+from zorkgpt.memory.storage.traces import Traces, text_without, value_without
 from zorkgpt.memory.storage.words import database_text, metadata_marks
 
 _Value = TypeVar("_Value")
@@ -31,8 +31,8 @@ _MOST_PARAMETERS = 500
 """Maximum number of values in a query."""
 _ROWS_AT_ONCE = 50
 """Maximum number of memories that one statement inserts. After each statement, SQLite writes its index of words."""
-_LAST_PLACE = "9"
-"""Greater than every value of a column `place`."""
+_LAST_PLACE = UNSEARCHED_COLUMN
+"""Greater than the column of every place, thing and the game. Only these are searched."""
 _MANY = 500
 """Memories with a value of metadata are counted up to this number."""
 _FEW = 2_000
@@ -185,7 +185,8 @@ class MemoryRows:
     def text_keys(self, since: object = None) -> tuple[set[bytes], object]:
         now = int(self._value(f"SELECT {self._database.next_revision}"))
         revision = since if isinstance(since, int) and since <= now else 0
-        rows = self._rows("SELECT text_key FROM zorkgpt_memories WHERE revision >= %s", (revision,))
+        query = "SELECT text_key FROM zorkgpt_memories WHERE revision >= %s AND place < %s"
+        rows = self._rows(query, (revision, _LAST_PLACE))
         return {bytes(key) for (key,) in rows}, now
 
     def taken(self, ids: Set[str]) -> Set[str]:
@@ -199,7 +200,7 @@ class MemoryRows:
         return found | (ids & self._new_ids)
 
     def count(self) -> int:
-        return int(self._value("SELECT count(*) FROM zorkgpt_memories"))
+        return int(self._value(f"SELECT count(*) FROM zorkgpt_memories WHERE place < '{_LAST_PLACE}'"))
 
     def find(self, wanted: Filters, *, limit: int | None = None, offset: int = 0) -> list[tuple[SubjectKey, Memory]]:
         most = maxsize if limit is None else min(offset + limit, maxsize)
@@ -208,7 +209,7 @@ class MemoryRows:
             known = ((place, stored.memory) for place in places for stored in self._memories[place])
             return [(place, memory) for place, memory in known if wanted.passes(place, memory)][offset:most]
         if (rows := self._candidates(wanted)) is not None:
-            found = self._read(sorted(rows, key=lambda row: row[:2]))
+            found = self._read(sorted((row for row in rows if row[0] < _LAST_PLACE), key=lambda row: row[:2]))
             return [(place, memory) for place, memory in found if wanted.passes(place, memory)][offset:most]
         query, given = self._query(wanted, most)
         query = (
@@ -387,7 +388,7 @@ class MemoryRows:
         """Replace everything by the memories of a file. Those that stay the same keep their times and their sources."""
         known = {memory_id(place, memory): memory for place, memory in self.find(EVERY)}
         for table in ("zorkgpt_memories", "zorkgpt_metadata", "zorkgpt_places"):
-            self._put(f"DELETE FROM {table}", [()])
+            self._put(f"DELETE FROM {table} WHERE place < %s", [(_LAST_PLACE,)])
         self._drop()
         self._memories |= {place: [] for place in document.section_indexes}
         self._places |= dict.fromkeys(document.section_indexes)
@@ -433,6 +434,10 @@ class MemoryRows:
             cleaned = traces.memory_without(memory) if traces.scope.contains(place) else memory
             if cleaned is not memory:
                 self._replace(place, self._found(place, memory), cleaned)
+        for memory in self.memories(OBJECTIVES) if not traces.scope.path else ():
+            cleaned = replace(traces.memory_without(memory), metadata=value_without(memory.metadata, traces))
+            if cleaned != memory:
+                self._replace(OBJECTIVES, self._found(OBJECTIVES, memory), cleaned)
         for place, heading in self.headings(filter(traces.scope.contains, self.places())).items():
             self.set_heading(place, heading._replace(name=text_without(heading.name, traces)))
         self._write()

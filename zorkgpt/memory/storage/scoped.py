@@ -1,6 +1,6 @@
 """A store that is limited to the places of a scope."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
@@ -158,11 +158,14 @@ class ScopedStore:
             draft.start, draft.book = map(_outside, (draft.start, draft.book))
         draft.start, draft.book = map(self._inside, (draft.start, draft.book))
 
-    def together(self) -> AbstractContextManager[None]:
-        return self._whole.together()
+    def turn(self) -> AbstractContextManager[None]:
+        return self._whole.turn()
 
     def vectors(self) -> "VectorTable":
         return self._whole.vectors()
+
+    def when_committed(self, call: Callable[[], None]) -> None:
+        self._whole.when_committed(call)
 
     def position(self) -> Position:
         return self._whole.position()

@@ -5,7 +5,7 @@ SQLite has one writer at a time. On PostgreSQL, transactions with different plac
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
@@ -97,6 +97,8 @@ class SqlStore:
         self._words = words
         self.lasting = MemoryRows(database) if rows is None else rows
         self._now = now
+        self._waiting: list[Callable[[], None]] = []
+        """What to call when the running turn is committed."""
         self.refresh()
 
     def refresh(self) -> None:
@@ -187,8 +189,28 @@ class SqlStore:
             self.answers.clear()
             self._words.erase_deleted()
 
-    def together(self) -> AbstractContextManager[None]:
-        return nullcontext()
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        with self.guard:
+            if self.database.is_turn:
+                yield
+                return
+            self._prepare()
+            self._waiting = []
+            try:
+                with self.database.turn():
+                    yield
+            except BaseException:
+                self.lasting.forget()
+                raise
+            for call in self._waiting:
+                call()
+
+    def when_committed(self, call: Callable[[], None]) -> None:
+        if self.database.is_turn:
+            self._waiting.append(call)
+        else:
+            call()
 
     def vectors(self) -> "VectorTable":
         raise NotImplementedError
@@ -288,18 +310,6 @@ class SqliteFileStore(SqlStore):
         with self.database.change():
             self.database.put("UPDATE zorkgpt_state SET revision = revision + 1", [()])
             yield
-
-    @contextmanager
-    def together(self) -> Iterator[None]:
-        with self.database.together():
-            yield
-        with self.guard:
-            self._flush()
-
-    def _flush(self) -> None:
-        """Make earlier changes durable."""
-        if self.database.exists() and not self.database.is_together:
-            self.database.put("UPDATE zorkgpt_state SET revision = revision + 1", [()])
 
     def vectors(self) -> "VectorTable":
         from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors

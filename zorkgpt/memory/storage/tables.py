@@ -14,6 +14,7 @@ from zorkgpt.errors import MemoryStoreError, OutOfBounds
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key, same_episode
 from zorkgpt.memory.places import (
+    UNSEARCHED,
     has_prefix,
     parse_place,
     place_from_json,
@@ -163,6 +164,8 @@ class Records:
     """A table of JSON records to which records are appended. Positions are row numbers."""
 
     table: str
+    searched = "id > 0"
+    """The condition for records of the whole table."""
 
     def __init__(self, database: Rows) -> None:
         self._database = database
@@ -180,7 +183,7 @@ class Records:
 
     def texts_from(self, start: int) -> Iterator[tuple[int, str]]:
         """Yield the position and the JSON of each record after this position."""
-        query = f"SELECT id, record FROM {self.table} WHERE id > %s ORDER BY id LIMIT %s"
+        query = f"SELECT id, record FROM {self.table} WHERE id > %s AND {self.searched} ORDER BY id LIMIT %s"
         while page := self._database.rows(query, (start, _PAGE)):
             yield from page
             start = page[-1][0]
@@ -221,6 +224,7 @@ class Journal(Records):
     """Every change of a memory, lasting or ephemeral, and every visit in a turn, in order."""
 
     table = "zorkgpt_journal"
+    searched = f"kind != '{_VISITED}' AND place NOT IN ({', '.join(repr(str(subject)) for subject in UNSEARCHED)})"
 
     def __init__(
         self, database: Rows, now: Callable[[], datetime] = lambda: datetime.now(UTC), *, has_turns: bool = True
@@ -242,7 +246,8 @@ class Journal(Records):
 
     def copy(self, other: "Journal") -> None:
         """Add the records of another journal."""
-        self.add(other.records())
+        for subject in (None, *UNSEARCHED):
+            self.add(other.records(subject))
 
     def add(self, records: Iterable[HistoryRecord]) -> None:
         """Add records at the end."""
@@ -334,10 +339,11 @@ class Journal(Records):
         return self._select("place = %s AND id > %s", (render_place(place), start))
 
     def numbered(self, start: int) -> Iterator[tuple[int, HistoryRecord]]:
-        """Yield the records after a position with their positions, oldest first."""
-        for position, text in self.texts_from(start):
-            for record in self._read([(position, text)]):
-                yield position, record
+        """Yield all records after a position with their positions, oldest first."""
+        query = "SELECT id, record FROM zorkgpt_journal WHERE id > %s AND kind != %s ORDER BY id"
+        for row in self._database.rows(query, (start, _VISITED)):
+            for record in self._read([row]):
+                yield row[0], record
 
     def _select(self, condition: str, parameters: Sequence[object]) -> Iterator[HistoryRecord]:
         query = f"SELECT id, record FROM zorkgpt_journal WHERE {condition} ORDER BY id"
@@ -386,7 +392,7 @@ class Journal(Records):
         Args:
             prefix: The beginning of the places. Defaults to all places.
         """
-        rows = self._database.rows("SELECT DISTINCT place FROM zorkgpt_journal WHERE kind != %s", (_VISITED,))
+        rows = self._database.rows(f"SELECT DISTINCT place FROM zorkgpt_journal WHERE {self.searched}")
         texts = [text for (text,) in rows]
         if isinstance(prefix, tuple):
             # Parsing takes longer.
@@ -444,7 +450,7 @@ class Journal(Records):
 
     def by_person(self, start: int) -> Iterator[HistoryRecord]:
         """Yield the changes that a person made after this position, oldest first."""
-        return self._select(f"{_BY_PERSON} AND id > %s", (start,))
+        return self._select(f"{_BY_PERSON} AND id > %s AND {self.searched}", (start,))
 
 
 class Trials(Records):
