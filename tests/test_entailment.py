@@ -5,11 +5,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from zorkgpt.memory.contrast import Contrast, compare
-from zorkgpt.memory.entailment.compare import read
+from zorkgpt.memory.entailment.compare import distinctive_stems, read
 from zorkgpt.memory.entailment.comparison import compared, is_worth_asking
 from zorkgpt.memory.models import Memory
 
@@ -320,8 +320,18 @@ def test_every_text_equals_itself(text):
 
 
 @given(TEXTS, TEXTS)
+@example("The n't", "n't")
 def test_any_texts_can_be_compared(older, newer):
     assert compare(older, newer).relation in ("same", "adds", "conflict", "unsure")
+
+
+@given(SENTENCES | TEXTS)
+@example('one (two) three, 5" 7 "dark lamp" Captain\'s rope; aB 5 mW no, exit')
+def test_text_without_the_distinctive_words_is_about_something_else(text):
+    stems = distinctive_stems(text)
+    significant = [readings.keys() for readings in read(text).significant]
+    assert stems <= frozenset().union(*significant)
+    assert not stems or sum(readings <= stems for readings in significant) > 1
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import pytest
 
 from tests.fixtures.dedup import ConstantJudge, fact, lines
 from tests.fixtures.memory import Answers, remember
+from zorkgpt import AgentMemory
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.storage.markdown import sidecar
@@ -144,6 +145,13 @@ def test_all_memories_of_the_place_are_compared(open_):
             ("The grating does not open with the key.", 1),
             ("The grating opens with the key.", 2),
         ]
+
+
+def test_every_memory_of_a_large_place_is_compared():
+    with AgentMemory.open(":memory:") as memory:
+        known = memory.remember(1, GATE)
+        memory.remember_many([{"place": 1, "text": f"Coin {number} lies in box {number}."} for number in range(600)])
+        assert memory.remember(1, "the lever opened the gate") == known
 
 
 def test_judge_is_asked_once_about_all_unsure_memories(open_):

@@ -18,6 +18,8 @@ from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
 from zorkgpt.memory.checks import (
     check_episode,
+    check_fields,
+    check_header,
     check_name,
     check_parts,
     check_query,
@@ -851,29 +853,29 @@ class AgentMemory:
         check_text("text", text)
         if title is not None:
             check_text("title", title)
-        memory = checked_memory(
-            Memory(
-                category=given["category"],
-                title=title_of(text) if title is None else title,
-                episode=self._state.episode if given["episode"] is None else given["episode"],
-                turns=str(self._state.turn if given["turn"] is None else given["turn"]),
-                score_change=given["score_change"],
-                text=text,
-                persistence=given["persistence"],
-                status=given["status"],
-                action=given["action"],
-                kind=given["kind"],
-                metadata=checked_metadata(given["metadata"] or {}),
-                expires_at=checked_time(given["expires_at"]),
-                valid_from=checked_time(given["valid_from"]),
-            )
+        memory = Memory(
+            category=given["category"],
+            title=title_of(text) if title is None else title,
+            episode=self._state.episode if given["episode"] is None else given["episode"],
+            turns=str(self._state.turn if given["turn"] is None else given["turn"]),
+            score_change=given["score_change"],
+            text=text,
+            persistence=given["persistence"],
+            status=given["status"],
+            action=given["action"],
+            kind=given["kind"],
+            metadata=checked_metadata(given["metadata"] or {}),
+            expires_at=checked_time(given["expires_at"]),
+            valid_from=checked_time(given["valid_from"]),
         )
+        check_fields(memory)
+        check_header(memory)
         known = ("metadata", "expires_at", "valid_from")
         taken_over = {name: getattr(memory, name) for name in known if given[name] is not None}
         return NewMemory(place, given["place_name"], memory, taken_over)
 
     def _kept(self, new: list[NewMemory]) -> list[str]:
-        return [kept.stored_id for kept in self._writer.keep(new)]
+        return [id for _, id in self._writer.keep(new)]
 
     def _stored(self, place: object) -> SubjectKey:
         """Return the key under which a place is stored.

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from pathlib import Path
 from types import UnionType
 from typing import Any
@@ -46,6 +47,7 @@ _KINDS: dict[str, type | UnionType] = {
     "valid_from": str | None,
     "id": str,
 }
+_values_of = attrgetter(*_KINDS)
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]|[\ud800-\udfff]")
 """Control characters other than white space, and unpaired surrogates."""
 _CATEGORY = re.compile(r"[A-Z][A-Z0-9_]*")
@@ -60,8 +62,20 @@ def normalized(memory: Memory) -> Memory:
     Raises:
         TypeError, ValueError: If a field has a type or a number that a file can't hold, or its value is invalid.
     """
-    for name, kind in _KINDS.items():
-        value = getattr(memory, name)
+    check_fields(memory)
+    return replace(
+        memory,
+        metadata=checked_metadata(memory.metadata),
+        expires_at=checked_time(memory.expires_at),
+        valid_from=checked_time(memory.valid_from),
+    )
+
+
+def check_fields(memory: Memory) -> None:
+    """Raise TypeError or ValueError unless a file can hold the fields of a memory and its status is valid."""
+    for (name, kind), value in zip(_KINDS.items(), _values_of(memory), strict=True):
+        if isinstance(value, kind) and (value is None or type(value) is str):
+            continue
         # In Python, True is an integer.
         if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
             raise TypeError(
@@ -71,21 +85,15 @@ def normalized(memory: Memory) -> Memory:
             raise ValueError(
                 f"The {name} of memory {quoted(memory.title)} is {quoted(value)}; it must have at most 18 digits."
             )
-    if memory.status not in tuple(MemoryStatus):
+    if type(memory.status) is not MemoryStatus:
         valid = ", ".join(MemoryStatus)
         raise ValueError(
             f"The status of memory {quoted(memory.title)} is {memory.status!r}; it must be one of {valid}."
         )
-    return replace(
-        memory,
-        metadata=checked_metadata(memory.metadata),
-        expires_at=checked_time(memory.expires_at),
-        valid_from=checked_time(memory.valid_from),
-    )
 
 
 def checked_memory(memory: object) -> Memory:
-    """Return a memory with its values checked, as `normalized` returns it.
+    """Return a caller's memory with its values checked, as `normalized` returns it.
 
     Raises:
         TypeError, ValueError: If a field is invalid. The message names its value.
@@ -93,11 +101,16 @@ def checked_memory(memory: object) -> Memory:
     if not isinstance(memory, Memory):
         raise TypeError(f"{quoted(memory)} is no Memory. Make one, or call `remember` with a place and a text.")
     memory = normalized(memory)
+    check_header(memory)
+    return memory
+
+
+def check_header(memory: Memory) -> None:
+    """Raise TypeError or ValueError if the title, the category or the episode of a memory is invalid."""
     if not memory.title.strip():
         raise ValueError(f"The title is {quoted(memory.title)}; it must not be blank.")
     check_category(memory.category)
     check_episode(memory.episode)
-    return memory
 
 
 def check_category(category: str) -> None:

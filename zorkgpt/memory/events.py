@@ -58,7 +58,9 @@ class MemoryEvents:
     def _log_change(self, change: Change, draft: Draft) -> None:
         kind, place, memory = change.kind, change.location_id, change.memory
         what = f"{memory.persistence} memory {kind}"
-        new = next((each.memory for each in draft.changes if each.memory.title == memory.superseded_by), memory)
+        new = memory
+        if memory.superseded_by is not None:
+            new = next((each.memory for each in draft.changes if each.memory.title == memory.superseded_by), memory)
         if not change.is_lasting and new.persistence is not memory.persistence:
             what = f"memory upgraded from {memory.persistence} to {new.persistence}"
         how = {

@@ -79,8 +79,6 @@ class NewMemory:
     """Those that it supersedes, as found by the guards."""
     corrections: tuple[tuple[str, str], ...] = ()
     """What guards changed instead of refusing it: messages for the log, each with its `GuardCount` or ""."""
-    stored_id: str = ""
-    """The id of the stored memory; "" before it is stored."""
 
     @property
     def learned_from(self) -> TurnEvidence:

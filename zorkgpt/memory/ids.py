@@ -55,6 +55,8 @@ def with_id(place: SubjectKey, memory: Memory, is_taken: Callable[[str], bool], 
         follows: Whether the id that is derived from place and title may be used (and the value be empty).
     """
     derived = id_of_title(place, memory.title)
+    if follows and not memory.id and not is_taken(derived):
+        return ""
     id, _ = _free_id(place, memory, 1, lambda id: is_taken(id) or (id == derived and not follows))
     return "" if id == derived else id
 

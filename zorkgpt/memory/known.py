@@ -57,10 +57,11 @@ class KnownMemories:
 
     def note_name(self, place: SubjectKey, name: str) -> None:
         """Record the name of a place if it has none. Another name is logged once and ignored."""
-        name = single_spaced(name)
+        if not (name := single_spaced(name)):
+            return
         known = self.name_of(place)
-        if name and not known:
+        if not known:
             self.names[place] = name
-        elif name and known != name and (place, name) not in self._other_names:
+        elif known != name and (place, name) not in self._other_names:
             self._other_names.add((place, name))
             self._log.warning("%s has the name %r; the other name %r is ignored", place_in_words(place), known, name)

@@ -548,7 +548,7 @@ class Learner:
         evidence = TurnEvidence(request, fact, self._recorder.ledger, self._observations, is_first_visit)
         new = NewMemory(checked_place(location_id), name, memory, replaces=titles, turn=turn, evidence=evidence)
         with telemetry.memory_operation("supersede" if titles else "remember", location_id, memory.text):
-            (kept,) = self._writer.keep([new], is_informed=is_informed)
+            ((kept, _),) = self._writer.keep([new], is_informed=is_informed)
         self._changed_at += [self.counts.turns] * sum(old.persistence.outlives_episode for old in kept.replaced)
         believed = self._known.current(location_id)
         opposed = rivals(self._observations, location_id, kept.memory, believed, now=request.context.state)

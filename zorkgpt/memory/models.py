@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum, StrEnum
 from functools import lru_cache
 from importlib import import_module
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 from zorkgpt.memory.claims import Claim, claims_in
@@ -256,8 +257,9 @@ _set = object.__setattr__
 
 
 def _turns(memory: Memory) -> str:
-    other = memory._other_turns
-    return _composed(memory.first_turn, memory.last_turn) if other is None else other
+    other, first, last = memory._other_turns, memory.first_turn, memory.last_turn
+    # Most memories were seen once.
+    return other if other is not None else str(last) if first == last else _composed(first, last)
 
 
 def _set_turns(memory: Memory, turns: str) -> None:
@@ -341,14 +343,15 @@ def memory_of(fields: dict[str, Any]) -> Memory:
 
 def fields_of(memory: Memory) -> dict[str, Any]:
     """Return the fields as JSON values, for `memory_of`."""
-    values = {name: getattr(memory, name) for name in MEMORY_FIELDS}
+    values = dict(zip(MEMORY_FIELDS, _values_of(memory), strict=True))
     for name in _CLAIMS:
-        values[name] = [str(claim) for claim in values[name]]
+        values[name] = list(map(str, values[name]))
     return values
 
 
 _FROM_HISTORY = {"edited_by_person", "created_at", "updated_at", "source"}
 MEMORY_FIELDS = tuple(each.name for each in fields(Memory) if each.init and each.name not in _FROM_HISTORY)
+_values_of = attrgetter(*MEMORY_FIELDS)
 _CLAIMS = ("claims", "when")
 
 

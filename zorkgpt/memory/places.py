@@ -128,6 +128,7 @@ def checked_prefix(prefix: object) -> str | tuple[int | str, ...]:
     return path_of(checked_place(prefix))
 
 
+@lru_cache(maxsize=4096)
 def render_place(key: SubjectKey) -> str:
     """Return a key in the format of files.
 

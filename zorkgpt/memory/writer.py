@@ -92,14 +92,14 @@ class MemoryWriter:
                 return len(draft.changes)
         return 0
 
-    def keep(self, new: Sequence[NewMemory], *, is_informed: bool = False) -> list[NewMemory]:
+    def keep(self, new: Sequence[NewMemory], *, is_informed: bool = False) -> list[tuple[NewMemory, str]]:
         """Store memories in one write. One that repeats a stored memory counts as another observation of it.
 
         Args:
             is_informed: Whether the author saw the memories of the places and named the ones to replace.
 
         Returns:
-            The memories as the guards accepted them, with the ids of the stored ones, or of those that they repeat.
+            Each memory as the guards accepted it, and the id of the stored one, or of the one that it repeats.
 
         Raises:
             MemoryRefused: If a guard refuses one of the memories. Nothing was stored.
@@ -109,7 +109,8 @@ class MemoryWriter:
         offered = [self._with_findings(each) for each in new]
         accepted = [each for _, each in offered]
         verdicts = self._verdicts(accepted, is_informed=is_informed)
-        kept: list[tuple[NewMemory, Decision]] = []
+        kept: list[tuple[NewMemory, str]] = []
+        decided: list[Decision] = []
         lasting = any(each.memory.persistence.outlives_episode for each in accepted)
         places = {each.location_id for each in new}
         with self.changing(lasting=lasting, places=places) as draft:
@@ -117,11 +118,13 @@ class MemoryWriter:
                 # A database is asked for all ids at once.
                 draft.lasting.taken({memory_id(each.location_id, each.memory) for each in accepted})
             for (each, _), verdicts_of_each in zip(offered, verdicts, strict=True):
-                kept.append(self._put(draft, each, verdicts_of_each, is_informed=is_informed))
+                accepted_now, decision, id = self._put(draft, each, verdicts_of_each, is_informed=is_informed)
+                kept.append((accepted_now, id))
+                decided.append(decision)
         if self.deduplicator is not None:
-            for each, decision in kept:
+            for (each, _), decision in zip(kept, decided, strict=True):
                 self.deduplicator.note(each.location_id, each.memory, decision)
-        return [each for each, _ in kept]
+        return kept
 
     def _with_findings(self, new: NewMemory) -> tuple[NewMemory, NewMemory]:
         """Return a memory with what the word check and the judge found, and the same as the guards accept it now."""
@@ -174,8 +177,8 @@ class MemoryWriter:
 
     def _put(
         self, draft: Draft, new: NewMemory, verdicts: "VerdictByWords", *, is_informed: bool
-    ) -> tuple[NewMemory, Decision]:
-        """Put a memory into the draft. Return it as stored, and the decision about it.
+    ) -> tuple[NewMemory, Decision, str]:
+        """Put a memory into the draft. Return it as accepted, the decision about it, and the id of the stored one.
 
         Raises:
             MemoryRefused: If a guard refuses it.
@@ -195,7 +198,7 @@ class MemoryWriter:
         # A known memory may lack these fields.
         if new.given and not stored.is_settled_by_person and (changed := replace(stored, **new.given)) != stored:
             stored = draft.replace(place, stored, changed, "edited")
-        return replace(new, stored_id=memory_id(place, stored)), decision
+        return new, decision, memory_id(place, stored)
 
     def invalidate(self, location_id: SubjectKey, title: str, reason: str, turn: int | None) -> None:
         """Mark a memory as wrong.

@@ -20,9 +20,10 @@ from zorkgpt.memory.entailment.comparison import (
     actions_differ,
     compared,
     is_worth_asking,
+    related,
     share_a_subject,
 )
-from zorkgpt.memory.models import Memory, SubjectKey
+from zorkgpt.memory.models import Memory, Persistence, SubjectKey
 from zorkgpt.memory.places import place_text
 from zorkgpt.memory.storage.lasting import Filters
 from zorkgpt.memory.storage.protocol import Store
@@ -33,8 +34,6 @@ from zorkgpt.memory.things import is_ledger_entry
 if TYPE_CHECKING:
     from zorkgpt.memory.dedup.judge import Judge, Verdict
 
-# Maximum memories compared by words alone; each takes some hundredths of a millisecond.
-_MOST_BY_WORDS = 500
 _MOST_WORDINGS = 8
 
 VerdictByWords = Mapping[tuple[str, str], "Verdict"]
@@ -132,7 +131,7 @@ class Deduplicator:
         self,
         location_id: SubjectKey,
         memory: Memory,
-        among: Iterable[Memory],
+        among: Sequence[Memory],
         *,
         is_informed: bool = False,
         verdicts: VerdictByWords = MappingProxyType({}),
@@ -148,7 +147,7 @@ class Deduplicator:
             return NEW
         try:
             started = time.perf_counter()
-            comparisons = self._relevant(location_id, memory, is_informed, comparable(among))
+            comparisons = self._relevant(location_id, memory, is_informed, comparable(self._related(among, memory)))
             self.counts.compared += 1
             self.counts.total_ms += (time.perf_counter() - started) * 1000
             if verdicts and not any(map(_merges, comparisons)):
@@ -206,9 +205,7 @@ class Deduplicator:
 
         Without a judge, memories that the word check leaves unsure are omitted too, because vectors can't decide them.
         """
-        if known and self.judge is None and len(known) <= _MOST_BY_WORDS:
-            self.index.prepare()
-            known = [memory for memory in known if compared(memory, new, None).relation != "unsure"]
+        known = self._related(known, new)
         if not known:
             return []
         return [
@@ -217,6 +214,13 @@ class Deduplicator:
             if (each.cosine is None or each.cosine >= self.candidate_threshold)
             and not (each.relation in ("same", "adds", "conflict") and self._is_undone(each.known, new))
         ]
+
+    def _related(self, known: Sequence[Memory], new: Memory) -> Sequence[Memory]:
+        """Return the memories without those that are left unsure by the word check, which nothing else can decide."""
+        if not known or self.judge is not None:
+            return known
+        self.index.prepare()
+        return related(known, new)
 
     def says_the_same(self, location_id: SubjectKey, old: Memory, new: Memory) -> bool:
         """Return whether a memory that the new one would replace says the same, so that it counts as observed again."""
@@ -296,10 +300,10 @@ class Deduplicator:
             return comparable(self._store.lasting.memories(location_id))
 
     def _compared_with_each(self, location_id: SubjectKey, new: Memory, known: Sequence[Memory]) -> list[Comparison]:
-        """Compare the new memory with each known one. Without vectors, at most the last 500 are compared."""
+        """Compare the new memory with each known one. With vectors, the words of distant ones are not compared."""
         cosines = self._cosines(location_id, new, known)
         if cosines is None:
-            return [compared(memory, new, None) for memory in known[-_MOST_BY_WORDS:]]
+            return [compared(memory, new, None) for memory in known]
         return [
             compared(memory, new, cosine)
             if cosine >= self.candidate_threshold
@@ -441,8 +445,8 @@ def comparable(memories: Iterable[Memory]) -> list[Memory]:
     """Return the memories that are compared with others: the current and lasting ones with a text."""
     return [
         memory
-        for memory in memories
-        if memory.persistence.outlives_episode and is_current(memory) and memory.text.strip()
+        for memory in filter(is_current, memories)
+        if memory.persistence is not Persistence.EPHEMERAL and memory.text.strip()
     ]
 
 

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Literal
 
 from zorkgpt.memory.entailment import lexicon
@@ -25,13 +26,16 @@ _NAMED_WORDS = 8
 # Within a sentence, a verb follows its subject. After one of these, the word may be a noun or an adjective.
 _NO_SUBJECT = lexicon.FUNCTION_WORDS - lexicon.PRONOUNS
 _MAY_BE_LEFT_OUT = lexicon.FUNCTION_WORDS | lexicon.NEGATIONS | {"do", "does", "did", "to", "of", "you"}
+_NOT_DISTINCTIVE = _MAY_BE_LEFT_OUT.union(lexicon.NUMBERS, lexicon.CONTRACTIONS)
+_PLAIN_WORD = re.compile(r"(?<!\S)\(?([a-z]+|[0-9]+)[.,;:!)]*(?!\S)")
+"""A word or number that is the same however the text around it is read."""
 _AFTER_KEPT_ARTICLE = lexicon.FUNCTION_WORDS | lexicon.KEEPS_ARTICLE
 
 _OPENING, _CLOSING = "\"'“‘«([{*_~「", ".,;:!…\"'”’»)]}*_~。、，；：！」"
 _QUOTES = frozenset("\"'“”‘’«»")
 _ENDS, _PAUSES = frozenset(".;!…。；！"), frozenset(",:)、，：")
 # Case makes a difference in these: "aBc", "kHz", "5 MW", "plan A".
-_MAY_COUNT = re.compile(r"[a-z0-9][A-Z]|\d [A-Za-z]{1,2}\b| A\b")
+_MAY_COUNT = re.compile(r"[a-z0-9][A-Z]|\d (?:[A-Za-z]?[A-Z]|[A-Z][a-z])\b| A\b")
 _CASE_COUNTS = re.compile(
     r"\w{0,20}[a-z0-9][A-Z]\w{0,20}|(?<=\d )(?!(?:AM|PM)\b)(?:[A-Za-z]?[A-Z]|[A-Z][a-z])\b|(?<=[a-z0-9] )A\b(?! [A-Z])"
 )
@@ -63,9 +67,7 @@ def relation_of(older: str, newer: str) -> TextRelation:
     - `conflict`: they differ only in one negation or one pair of opposites.
     - `unsure`: anything else, including texts about different things.
     """
-    # Without a call of `read`, because this runs for each pair of memories of a place.
-    reading = _read_cached if len(older) <= LONGEST and len(newer) <= LONGEST else _read
-    first, second = reading(older), reading(newer)
+    first, second = read(older), read(newer)
     # Most pairs end here: two words of the older text have no counterpart in the newer one.
     lacks, missing = second.stems.isdisjoint, 0
     for stems in first.significant:
@@ -80,6 +82,17 @@ def relation_of(older: str, newer: str) -> TextRelation:
     # If the older text says more, they don't contradict each other.
     is_conflict = _is_conflict(first, second) and not _is_one_of_several(older, first, second)
     return "conflict" if is_conflict and not _covers(second, first) else "unsure"
+
+
+@lru_cache(maxsize=1 << 14)
+def distinctive_stems(text: str) -> frozenset[str]:
+    """Return the stems of two significant words of a text: numbers, or else the longest. Empty if there may be fewer.
+
+    If a newer text has none of them, its relation is `unsure`. This is found without reading the older text.
+    """
+    plain = set(_PLAIN_WORD.findall(text)) - _NOT_DISTINCTIVE
+    words = sorted(plain, key=lambda word: (word.isdigit(), len(word)))[-2:]
+    return frozenset().union(*map(_readings, words)) if len(words) > 1 else frozenset()
 
 
 def reasons_for(relation: TextRelation, older: str, newer: str) -> tuple[str, ...]:
@@ -150,23 +163,18 @@ def read(text: str) -> Text:
 
 def _read(text: str) -> Text:
     words, stops, literal = _split(text)
-    kept: list[int] = []
-    articles: list[bool] = []
-    article, last = False, len(words) - 1
-    for at, word in enumerate(words):
-        if word in lexicon.ARTICLES and at < last and not literal[at] and not stops[at]:
-            following = words[at + 1]
-            if following not in _AFTER_KEPT_ARTICLE and not following[0].isdigit():
-                article = True
-                continue
-        kept.append(at)
-        articles.append(article)
-        article = False
+    left_out = {
+        at
+        for at, (word, following) in enumerate(pairwise(words))
+        if word in lexicon.ARTICLES
+        and not (literal[at] or stops[at] or following in _AFTER_KEPT_ARTICLE or following[:1].isdigit())
+    }
+    kept = [at for at in range(len(words)) if at not in left_out]
     return Text(
-        tuple(map(words.__getitem__, kept)),
-        tuple(map(stops.__getitem__, kept)),
-        tuple(map(literal.__getitem__, kept)),
-        tuple(articles),
+        tuple([words[at] for at in kept]),
+        tuple([stops[at] for at in kept]),
+        tuple([literal[at] for at in kept]),
+        tuple([at - 1 in left_out for at in kept]),
     )
 
 
@@ -182,6 +190,13 @@ def _split(text: str) -> tuple[list[str], list[str], list[bool]]:
     # The compound of a number such as "twenty" that the next word may complete.
     tens_in: int | None = None
     for number, raw in enumerate(_plain(text).split(), start=1):
+        if raw.isalpha() and not quoted and raw not in lexicon.NUMBERS and raw not in lexicon.CONTRACTIONS:
+            # Most words. The rest of the loop has the same result for them.
+            words.append(raw)
+            stops.append("")
+            literal.append(False)
+            tens_in = None
+            continue
         opened = raw.lstrip(_OPENING)
         core = opened.rstrip(_CLOSING)
         if not core.strip("-•") and _is_sign(raw, first=not words):

@@ -1,11 +1,13 @@
 """The comparison of two memories: how their texts relate, unless their titles name different facts."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from zorkgpt.memory.entailment import lexicon
 from zorkgpt.memory.entailment.compare import (
     LONGEST,
+    distinctive_stems,
     forms_of,
     kind_of,
     only_in,
@@ -65,6 +67,20 @@ def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
         return Comparison(known, cosine, "unsure", f"the titles differ in: {', '.join(words)}")
     reasons = reasons_for(relation, known.text, new.text)
     return Comparison(known, cosine, relation, _IN_WORDS[relation] + "; ".join(reasons))
+
+
+def related(known: Iterable[Memory], new: Memory) -> list[Memory]:
+    """Return the memories that the words of the new one don't leave unsure."""
+    if len(new.text) <= LONGEST:
+        lacks = read(new.text).stems.isdisjoint
+        known = [
+            memory
+            for memory in known
+            if len(memory.text) > LONGEST
+            or not (distinctive := distinctive_stems(memory.text))
+            or not lacks(distinctive)
+        ]
+    return [memory for memory in known if compared(memory, new, None).relation != "unsure"]
 
 
 def actions_differ(known: Memory, new: Memory) -> bool:

@@ -225,15 +225,16 @@ class Draft:
             is_lasting = memory.persistence.outlives_episode
             # A lasting memory of the same title may be added later, so the id that follows from it is left to that.
             id = with_id(place, memory, is_taken, follows=is_lasting)
-            stored.append(replace(memory, id=id))
+            stored.append(memory if id == memory.id else replace(memory, id=id))
             taken.add(memory_id(place, stored[-1]))
         return stored
 
     def _taken(self, ids: set[str]) -> set[str]:
         """Return the ids that a memory has, among these."""
-        ephemeral = self.book.ephemeral.items()
-        of_ephemeral = {memory_id(place, memory) for place, memories in ephemeral for memory in memories}
-        return {*self.lasting.taken(ids), *(ids & of_ephemeral)}
+        taken = set(self.lasting.taken(ids))
+        for place, memories in self.book.ephemeral.items():
+            taken.update(id for memory in memories if (id := memory_id(place, memory)) in ids)
+        return taken
 
     def replace(
         self,
@@ -247,7 +248,8 @@ class Draft:
     ) -> Memory:
         """Replace a memory at its position under its id, and return the new one as stored."""
         kept_id = memory_id(place, old)
-        new = as_read(replace(new, id="" if kept_id == id_of_title(place, new.title) else kept_id))
+        id = "" if kept_id == id_of_title(place, new.title) else kept_id
+        new = as_read(new if id == new.id else replace(new, id=id))
         return self._applied(Change(kind, place, self._name(place), old, new, reason, other))[0]
 
     def see_again(

@@ -1,7 +1,8 @@
 """The columns of a memory's row in a database."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Any, overload
 
 from zorkgpt.memory.claims import Claim, claims_in
@@ -29,6 +30,8 @@ FOUND_BY = ("folded_title", "is_current", "text_key", "said", "words")
 """Columns that are derived from the others, for queries."""
 WRITTEN = ("id", "has_own_id", *_OWN, *FOUND_BY)
 """The columns that `values_of` returns."""
+_texts_of, _names_of, _numbers_of = attrgetter(*_TEXTS), attrgetter(*_NAMES), attrgetter(*_NUMBERS)
+_flags_of, _episodes_of = attrgetter(*_FLAGS), attrgetter(*_EPISODES)
 _ESCAPED = "\x01"
 """The first character of a text that is stored as JSON, because a database can't store all of its characters."""
 
@@ -110,15 +113,13 @@ def values_of(place: SubjectKey, name: str, memory: Memory) -> list[object]:
     return [
         memory_id(place, memory),
         int(bool(memory.id)),
-        *(text_column(getattr(memory, name)) for name in _TEXTS),
-        *(None if (value := getattr(memory, name)) is None else str(value) for name in _NAMES),
-        *(getattr(memory, name) for name in _NUMBERS),
-        int(memory.pinned),
-        int(memory.vetoed),
-        int(memory.edited_by_person),
-        *(episode_column(getattr(memory, name)) for name in _EPISODES),
-        _claims(memory.claims),
-        _claims(memory.when),
+        *_text_columns(_texts_of(memory)),
+        *[None if value is None else str(value) for value in _names_of(memory)],
+        *_numbers_of(memory),
+        *map(int, _flags_of(memory)),
+        *[episode if episode is None else episode_column(episode) for episode in _episodes_of(memory)],
+        _claims(memory.claims) if memory.claims else None,
+        _claims(memory.when) if memory.when else None,
         json.dumps(memory.metadata) if memory.metadata else None,
         database_text(folded(memory.title)),
         int(is_current(memory)),
@@ -132,20 +133,30 @@ def memory_in(row: Sequence[Any]) -> Memory:
     """Return the memory in the columns `READ` of a row."""
     values = dict(zip(_OWN, row[4:], strict=True))
     for name in _TEXTS:
-        values[name] = text_in(values[name])
+        if (text := values[name]) and text[0] == _ESCAPED:
+            values[name] = text_in(text)
     for name in _FLAGS:
         values[name] = bool(values[name])
     for name in _EPISODES:
-        values[name] = None if values[name] is None else json.loads(values[name])
-    values["claims"] = _claims_in(values["claims"])
-    values["when"] = _claims_in(values.pop("conditions"))
+        if (episode := values[name]) is not None:
+            values[name] = int(episode) if episode.isdecimal() else json.loads(episode)
+    values["claims"] = _claims_in(values["claims"]) if values["claims"] else ()
+    conditions = values.pop("conditions")
+    values["when"] = _claims_in(conditions) if conditions else ()
     values["metadata"] = json.loads(values["metadata"]) if values["metadata"] else {}
     return Memory(id=row[2] if row[3] else "", **values)
 
 
 def episode_column(episode: int | str | None) -> str | None:
     """Return an episode as it is written in a column."""
-    return None if episode is None else json.dumps(episode)
+    return json.dumps(episode) if isinstance(episode, str) else None if episode is None else str(episode)
+
+
+def _text_columns(texts: Sequence[str | None]) -> Iterable[str | None]:
+    """Return the columns of several texts. Most are written unchanged, which is checked for all at once."""
+    together = "".join(filter(None, texts))
+    is_plain = together.isascii() and "\x00" not in together and _ESCAPED not in together
+    return texts if is_plain else map(text_column, texts)
 
 
 @overload
@@ -169,9 +180,9 @@ def text_in(column: str | None) -> str | None:
     return json.loads(column[1:]) if column is not None and column.startswith(_ESCAPED) else column
 
 
-def _claims(claims: Sequence[Claim]) -> str | None:
-    return json.dumps(list(map(str, claims))) if claims else None
+def _claims(claims: Sequence[Claim]) -> str:
+    return json.dumps(list(map(str, claims)))
 
 
-def _claims_in(text: str | None) -> tuple[Claim, ...]:
-    return claims_in(json.loads(text)) if text else ()
+def _claims_in(text: str) -> tuple[Claim, ...]:
+    return claims_in(json.loads(text))

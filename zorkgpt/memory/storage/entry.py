@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from zorkgpt.bounded import RECORD, parse_json
@@ -11,7 +12,6 @@ from zorkgpt.memory.checks import checked_metadata, checked_time
 from zorkgpt.memory.claims import Claim, parse_claim
 from zorkgpt.memory.models import (
     INVALIDATION_MARKER,
-    MEMORY_FIELDS,
     Category,
     Memory,
     MemoryKind,
@@ -88,6 +88,12 @@ _FIELD_FORM = re.compile(r"[a-z]+(?: [a-z]+)*:.*|[a-z]+(?: [a-z]+)* [-+]?[0-9][-
 _TURN = re.compile(r'\s*T\s*["0-9-]', re.IGNORECASE)
 _KINDS: dict[str, MemoryKind] = {kind.value: kind for kind in MemoryKind}
 _EPISODE_FIELDS = ("episode", "first_episode", "superseded_in_episode")
+_LINES = (
+    *("category", "title", "turns", "superseded_by", "invalidation_reason", "action", "outcome"),
+    *("expires_at", "valid_from", "id", *_EPISODE_FIELDS),
+)
+"""The fields that are written in one line."""
+_lines_of = attrgetter(*_LINES)
 _SPAN = re.compile(r"([0-9]+)\s*(?:→|->)\s*T?([0-9]+)")
 _STRUCK = re.compile(r"~~(.*)~~", re.DOTALL)
 
@@ -314,21 +320,21 @@ def _names_persistence(tags: str) -> bool:
 
 def as_read(memory: Memory) -> Memory:
     """Return the memory in the form in which it is read back: with a normalized text, and other fields in one line."""
-    fields: dict[str, Any] = {}
-    for name in MEMORY_FIELDS:
-        value = getattr(memory, name)
-        if type(value) is str and name != "text":
+    fields: dict[str, Any] = {"text": as_kept(memory.text)}
+    for name, value in zip(_LINES, _lines_of(memory), strict=True):
+        if value and type(value) is str:
             fields[name] = " ".join(value.split())
-    fields["text"] = as_kept(memory.text)
     for name in _EPISODE_FIELDS:
-        if isinstance(fields.get(name), str):
+        if name in fields:
             fields[name] = episode_key(fields[name])
     for name in ("action", "outcome"):
-        fields[name] = fields[name].replace(_CAME_TO.strip(), "->")
+        if name in fields:
+            fields[name] = fields[name].replace(_CAME_TO.strip(), "->")
     if memory.claims or memory.when:
         fields["claims"] = tuple(filter(None, (parse_claim(str(claim)) for claim in memory.claims)))
         fields["when"] = tuple(filter(None, (parse_claim(str(claim)) for claim in memory.when)))
-    return replace(memory, **fields)
+    changed = {name: value for name, value in fields.items() if value != getattr(memory, name)}
+    return replace(memory, **changed) if changed else memory
 
 
 def _named_fields(memory: Memory) -> list[str]:

@@ -55,7 +55,7 @@ def as_kept(text: str) -> str:
 
 
 # Cached because every new memory is compared with all memories of its place.
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 14)
 def folded(text: str) -> str:
     """Return the text in one line and case-folded, for comparisons."""
     return single_spaced(text).casefold()

@@ -165,7 +165,7 @@ def dated(change: Change, at: str, source: str) -> Change:
         source=old.source if old is not None and is_count else source,
         edited_by_person=by_person,
     )
-    return replace(change, after=new)
+    return Change(change.kind, change.location_id, change.location_name, old, new, change.reason, change.other)
 
 
 def with_history_of(memory: Memory, other: Memory, at: str | None = None) -> Memory:
@@ -261,7 +261,7 @@ def row_of(record: HistoryRecord) -> dict[str, Any]:
 
 
 def _fields(memory: Memory) -> dict[str, Any]:
-    return {name: value for name, value in fields_of(memory).items() if name not in _OMITTED or value != _OMITTED[name]}
+    return {name: value for name, value in fields_of(memory).items() if value != _OMITTED.get(name, _OMITTED)}
 
 
 def record_of(row: Any) -> HistoryRecord | None:

@@ -29,6 +29,8 @@ _MOST_CACHED = 2_000
 """Maximum number of memories cached between calls."""
 _MOST_PARAMETERS = 500
 """Maximum number of values in a query."""
+_ROWS_AT_ONCE = 50
+"""Maximum number of memories that one statement inserts. After each statement, SQLite writes its index of words."""
 _LAST_PLACE = UNSEARCHED_COLUMN
 """Greater than the column of every place, thing and the game. Only these are searched."""
 _MANY = 500
@@ -79,10 +81,8 @@ class MemoryRows:
 
     def __init__(self, database: RowDatabase) -> None:
         self._database = database
-        self._insert = (
-            f"INSERT INTO zorkgpt_memories (number, place, revision, {', '.join(WRITTEN)}) "
-            f"VALUES (%s, %s, {database.revision}, {', '.join(['%s'] * len(WRITTEN))})"
-        )
+        self._insert = f"INSERT INTO zorkgpt_memories (number, place, revision, {', '.join(WRITTEN)}) VALUES "
+        self._row = f"(%s, %s, {database.revision}, {_marks(WRITTEN)})"
         self._update = (
             f"UPDATE zorkgpt_memories SET revision = {database.revision}, "
             f"{', '.join(f'{name} = %s' for name in WRITTEN)} WHERE number = %s"
@@ -90,7 +90,7 @@ class MemoryRows:
         self._version: object = None
         """The version of the cached memories."""
         self._first_expiry: tuple[str | None] | None = None
-        """The earliest `expires_at`, or None if no memory expires. None if it was not read."""
+        """The earliest `expires_at`, or an earlier time, or None if no memory expires. None if it was not read."""
         self._memories: dict[SubjectKey, list[_Stored]] = {}
         self._places: dict[SubjectKey, _PlaceRow | None] = {}
         """None for a place that doesn't exist."""
@@ -134,24 +134,32 @@ class MemoryRows:
         return [place_in(column) for limits in _ranges(prefix) for (column,) in self._rows(query, limits)]
 
     def headings(self, places: Iterable[SubjectKey]) -> dict[SubjectKey, Heading]:
-        found = self._places_of(places)
-        return {place: row.heading for place, row in found.items() if row is not None}
+        found = {}
+        for place in self._with_places_read(places):
+            if (row := self._places[place]) is not None:
+                found[place] = row.heading
+        return found
 
     def _place_of(self, place: SubjectKey) -> _PlaceRow | None:
-        return self._places[place] if place in self._places else self._places_of([place])[place]
+        if place not in self._places:
+            self._with_places_read([place])
+        return self._places[place]
 
-    def _places_of(self, places: Iterable[SubjectKey]) -> dict[SubjectKey, _PlaceRow | None]:
-        known = self._places
-        found = dict.fromkeys(places)
-        missing = {column_of(place): place for place in found if place not in known}
+    def _with_places_read(self, places: Iterable[SubjectKey]) -> list[SubjectKey]:
+        """Return the places, after reading their rows."""
+        wanted = list(places)
+        if self._places.keys() >= set(wanted):
+            return wanted
+        missing = {column_of(place): place for place in wanted if place not in self._places}
         for page in _pages(list(missing)):
             query = f"SELECT place, number, name, visits, episodes FROM zorkgpt_places WHERE place IN ({_marks(page)})"
-            for column, number, name, visits, episodes in self._rows(query, page):
+            rows = self._rows(query, page)
+            self._places |= dict.fromkeys(missing[column] for column in page)
+            for column, number, name, visits, episodes in rows:
                 heading = Heading(text_in(name), visits, tuple(json.loads(episodes)))
-                found[missing[column]] = _PlaceRow(number, heading)
-        self._places |= {place: found[place] for place in missing.values()}
+                self._places[missing[column]] = _PlaceRow(number, heading)
         self._cached += len(missing)
-        return {place: known.get(place, row) for place, row in found.items()}
+        return wanted
 
     def memories(self, place: SubjectKey) -> list[Memory]:
         return [stored.memory for stored in self._stored_at(place)]
@@ -167,7 +175,7 @@ class MemoryRows:
             for row in self._rows(query, columns):
                 self._memories[place_in(row[0])].append(_stored(row))
                 self._cached += 1
-        self._places_of(wanted)
+        self._with_places_read(wanted)
 
     def numbered(self, numbers: Sequence[int]) -> list[tuple[SubjectKey, Memory]]:
         """Return the memories with these row numbers, in this order."""
@@ -182,13 +190,13 @@ class MemoryRows:
         return {bytes(key) for (key,) in rows}, now
 
     def taken(self, ids: Set[str]) -> Set[str]:
-        asked = list(ids) if not self._database.is_changing else [id for id in ids if id not in self._free_ids]
-        found = set[str]()
+        found, asked = set[str](), [*(ids - self._free_ids if self._database.is_changing else ids)]
         for page in _pages(asked):
             query = f"SELECT id FROM zorkgpt_memories WHERE id IN ({_marks(page)})"
             # Without writing the waiting rows, whose ids are known.
             found.update(id for (id,) in self._database.rows(query, page))
-        self._free_ids.update(id for id in asked if id not in found)
+        self._free_ids.update(asked)
+        self._free_ids -= found
         return found | (ids & self._new_ids)
 
     def count(self) -> int:
@@ -258,6 +266,11 @@ class MemoryRows:
             self._first_expiry = (self._value(query),)
         [first] = self._first_expiry
         return first is not None and first <= by
+
+    def _note_expiry(self, memory: Memory) -> None:
+        """Let the next search for expired memories read the earliest time again if this memory expires."""
+        if memory.expires_at is not None:
+            self._first_expiry = None
 
     def _at_places(self, wanted: Sequence[tuple[str, str]]) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of the memories with these ids or titles and places."""
@@ -446,11 +459,12 @@ class MemoryRows:
         raise KeyError(memory.title)
 
     def _add(self, place: SubjectKey, memory: Memory) -> None:
+        id = memory_id(place, memory)
         self._new.append((place, memory))
-        self._new_ids.add(memory_id(place, memory))
+        self._new_ids.add(id)
         if place in self._memories:
             # Without a number until it is written.
-            self._memories[place].append(_Stored(0, memory_id(place, memory), memory))
+            self._memories[place].append(_Stored(0, id, memory))
 
     def _replace(self, place: SubjectKey, old: _Stored, new: Memory) -> None:
         if not old.number:
@@ -460,7 +474,7 @@ class MemoryRows:
         if old.memory.metadata != new.metadata:
             self._put("DELETE FROM zorkgpt_metadata WHERE number = %s", [(old.number,)])
             self._put_marks([(old.number, place, new)])
-        self._first_expiry = None
+        self._note_expiry(new)
         stored = self._memories[place]
         stored[stored.index(old)] = _Stored(old.number, memory_id(place, new), new)
 
@@ -468,6 +482,7 @@ class MemoryRows:
         if not old.number:
             self._write()
             old = self._found(place, old.memory)
+        self._note_expiry(old.memory)
         self._delete_rows([old.number])
         self._memories[place].remove(old)
 
@@ -500,6 +515,8 @@ class MemoryRows:
             only_new: Count only episodes without a visit.
         """
         row = self._place_of(place)
+        if only_new and row is not None and row.heading.episodes and set(episodes).issubset(row.heading.episodes):
+            return
         heading = Heading(single_spaced(name)) if row is None else row.heading
         if is_place(place):
             if only_new:
@@ -534,8 +551,8 @@ class MemoryRows:
         for number, (place, memory) in zip(numbers, new, strict=True):
             stored = self._memories.get(place)
             if stored is not None:
-                at = next(at for at, each in enumerate(stored) if each.memory is memory)
-                stored[at] = stored[at]._replace(number=number)
+                at = next(at for at in reversed(range(len(stored))) if stored[at].memory is memory)
+                stored[at] = _Stored(number, stored[at].id, memory)
 
     def _write_places(self, counted: Mapping[SubjectKey, Heading]) -> None:
         new, changed = [], []
@@ -558,12 +575,15 @@ class MemoryRows:
             self._places[place] = row._replace(number=number)
 
     def _insert_rows(self, rows: Sequence[tuple[int, SubjectKey, str, Memory]]) -> None:
-        self._database.put(
-            self._insert,
-            [(number, column_of(place), *values_of(place, name, memory)) for number, place, name, memory in rows],
-        )
-        self._put_marks([(number, place, memory) for number, place, _, memory in rows])
-        self._first_expiry = None
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            page = rows[start : start + _ROWS_AT_ONCE]
+            values: list[object] = []
+            for number, place, name, memory in page:
+                self._note_expiry(memory)
+                values += (number, column_of(place), *values_of(place, name, memory))
+            self._database.put(self._insert + ", ".join([self._row] * len(page)), [values])
+        if marked := [(number, place, memory) for number, place, _, memory in rows if memory.metadata]:
+            self._put_marks(marked)
 
     def _put_marks(self, rows: Iterable[tuple[int, SubjectKey, Memory]]) -> None:
         self._database.put(

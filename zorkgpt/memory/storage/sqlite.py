@@ -89,6 +89,8 @@ class SqliteDatabase:
         self._connections = 0
         """Number of connections made so far. SQLite's data versions are only comparable within one connection."""
         self._is_changing = False
+        self._is_durable: bool | None = None
+        """Whether transactions of the connection survive a power failure. None if unknown."""
         self._is_turn = False
         """Whether the open transaction is that of `turn`."""
         self._is_part = False
@@ -173,7 +175,11 @@ class SqliteDatabase:
                 raise self._failure("write", error) from error
             self._is_changing = True
             try:
-                connection.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")
+                if is_durable != self._is_durable:
+                    # An interrupt can arrive at any time.
+                    self._is_durable = None
+                    connection.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")
+                    self._is_durable = is_durable
                 # Inside `try`, because an interrupt can arrive right after this statement.
                 connection.execute("BEGIN IMMEDIATE")
                 yield connection
@@ -414,7 +420,7 @@ class SqliteDatabase:
             raise
         # Another process may have created a file meanwhile.
         self._opened = (os.getpid(), inode if private else self._inode())
-        self._connection, self._private = connection, private
+        self._connection, self._private, self._is_durable = connection, private, None
         self._connections += 1
         return connection
 

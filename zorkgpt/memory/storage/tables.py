@@ -39,6 +39,7 @@ from zorkgpt.memory.storage.history import (
 )
 from zorkgpt.memory.storage.traces import Traces, record_without
 
+_compact_json = json.JSONEncoder(separators=(",", ":")).encode
 _PAGE = 5_000
 """Number of rows read at a time."""
 _VISITED = "visited"
@@ -265,7 +266,7 @@ class Journal(Records):
                     memory_id(record.change.location_id, record.change.memory),
                     record.change.kind,
                     record.at,
-                    json.dumps(row_of(record)),
+                    _compact_json(row_of(record)),
                 )
                 for record in new
             ],

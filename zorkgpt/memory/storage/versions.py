@@ -1,7 +1,8 @@
 """Finding a memory among others, and deriving the next version of a memory."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from zorkgpt.memory.ids import MemoryId, memory_id
 from zorkgpt.memory.models import (
@@ -16,6 +17,7 @@ from zorkgpt.memory.storage.escaping import folded, single_spaced
 
 # `is_current` is called often, and looking up an enum member is slow in CPython 3.11.
 _SUPERSEDED = MemoryStatus.SUPERSEDED
+_title_of = attrgetter("title")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,10 @@ def titled(memories: Sequence[Memory], title: str, location_id: SubjectKey | Non
     return next((memory for memory in current if single_spaced(memory.title) == wanted), None)
 
 
-def known_again(memories: Iterable[Memory], memory: Memory) -> Memory | None:
+def known_again(memories: Collection[Memory], memory: Memory) -> Memory | None:
     """Return the first current memory with the same words. None if there is none."""
+    if folded(memory.title) not in map(folded, map(_title_of, memories)):
+        return None
     return next((known for known in memories if is_current(known) and same_words(known, memory)), None)
 
 

@@ -237,4 +237,5 @@ class PostgresWords:
 
 def database_text(text: str) -> str:
     """Return a text without unpaired surrogates and null characters, which databases don't accept."""
-    return text.encode(errors="replace").decode().replace("\x00", "\ufffd")
+    plain = text if text.isascii() else text.encode(errors="replace").decode()
+    return plain.replace("\x00", "\ufffd")
