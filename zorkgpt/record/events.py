@@ -31,7 +31,7 @@ class EventKind(StrEnum):
     FILE = "file"
     """The name of a file that is about to be changed, and a note about the change. See `zorkgpt.restore_point`."""
     VIEW = "view"
-    """A content of `knowledgebase.md`, of no episode: what it showed last, and then what replaces it."""
+    """The content that `knowledgebase.md` showed last. It belongs to no episode."""
     QUESTIONS = "questions"
     """The open questions at the end of an episode."""
     TRAIL = "trail"
