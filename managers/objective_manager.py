@@ -141,7 +141,7 @@ class ObjectiveManager(BaseManager):
         lasting = self._lasting()
         if self._memories and lasting != self._saved:
             with self._errors_logged("file", "the objectives could not be saved"):
-                self._memories.save(self.tracker.lasting())
+                self._memories.save(self.tracker.lasting(), self.game_state.turn_stamp())
             # After a failure, such as a full disk, try again at the next change, not on every turn.
             self._saved = lasting
         last, objectives = self.tracker.last, self._as_logged()

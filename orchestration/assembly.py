@@ -211,7 +211,7 @@ def _checkpoints(services: Services, snapshots: Mapping[str, Snapshot]) -> Check
         interval_turns=services.config.checkpoint_interval_turns or (10 if services.llm is None else 1),
         game=services.game,
         snapshots=snapshots,
-        restorers=[services.memory.rollback()] if services.memory else [],
+        memory=services.memory,
         background=services.background,
     )
 

@@ -12,7 +12,7 @@ from zorkgpt.files import LOCK_TIMEOUT_S, AtomicFile, Disk, Stamp, reread_or_rec
 from zorkgpt.knowledge.document import KnowledgeDocument, is_damaged, parse, render
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import KNOWLEDGE, Memory
-from zorkgpt.memory.storage.history import dated_changes
+from zorkgpt.memory.storage.history import TurnStamp, dated_changes
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.memory.storage.merging import FileEdits
 from zorkgpt.memory.storage.protocol import Store
@@ -38,6 +38,7 @@ class KnowledgeStore:
     Args:
         memories: The store with the memories about `KNOWLEDGE`.
         events: The events of the folder of the file.
+        turn: Returns the turn to which changes belong.
 
     Raises:
         FileError: If file or record exist and can't be read.
@@ -49,9 +50,11 @@ class KnowledgeStore:
         events: Events,
         path: Path | str,
         *,
+        turn: Callable[[], TurnStamp | None] = lambda: None,
         lock_timeout_s: float = LOCK_TIMEOUT_S,
         disk: Disk | None = None,
     ) -> None:
+        self._turn = turn
         self.file = AtomicFile(path, lock_timeout_s=lock_timeout_s, disk=disk)
         self.recovered = False
         """Whether the file was damaged and was restored."""
@@ -106,20 +109,27 @@ class KnowledgeStore:
         Raises:
             FileError: If the file can't be locked or read, or the change can't be recorded. Nothing is changed.
         """
-        with self._guard, self.file.locked():
+        # In this order, because the file is also locked within the transaction of a turn.
+        with self._guard, self._memories.turn(), self.file.locked():
             self._catch_up()
-            with self._memories.transaction(places=[KNOWLEDGE]) as draft:
+            with self._memories.transaction(places=[KNOWLEDGE], turn_stamp=self._turn()) as draft:
                 before = self._document.showing(draft.lasting.memories(KNOWLEDGE))
                 new = change(before)
                 if new is before:
                     return False
                 draft.set_memories(KNOWLEDGE, new.memories)
             self._take(new)
+            self._memories.when_committed(self._show_change)
+            return True
+
+    def _show_change(self) -> None:
+        """Write the file after a change was committed."""
+        with self._guard:
             self._show()
             if self._stamp is None and not self._is_unwritten:
                 # An editor, which ignores our lock, has saved the file meanwhile.
-                self._catch_up()
-            return True
+                with suppress(FileError):
+                    self.refresh()
 
     def _present(self) -> list[Memory]:
         with self._memories.guard:
@@ -148,7 +158,7 @@ class KnowledgeStore:
             self._take(document)
             if render(self._document) == data:
                 return
-            self._show()
+            self._memories.when_committed(self._show)
             if self._stamp is not None or self._is_unwritten:
                 return
         raise FileError(f"{self.file.path} keeps being changed by a program that ignores its lock.")
@@ -189,7 +199,8 @@ class KnowledgeStore:
         """Write the document to the file. `_stamp` is then None if the file was edited or can't be written."""
         data = render(self._document)
         try:
-            written = self.file.write(data, over=self._stamp)
+            with self.file.locked():
+                written = self.file.write(data, over=self._stamp)
         except FileError as error:
             # The change is recorded, so it is not undone.
             if not self._is_unwritten:

@@ -7,6 +7,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.memory.models import OBJECTIVES, Category, Memory, Persistence
+from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.objectives.models import EpisodeTurn, Objective, merged, restarted
 from zorkgpt.objectives.tracker import ObjectiveTracker
@@ -95,9 +96,13 @@ class ObjectiveMemories:
             objectives = objectives_of(self._store.lasting.memories(OBJECTIVES))
         return sorted(objectives, key=lambda objective: (objective.origin, objective.key))
 
-    def save(self, objectives: Iterable[Objective]) -> None:
-        """Merge these objectives with the saved ones."""
-        with self._store.transaction(places=[OBJECTIVES]) as draft:
+    def save(self, objectives: Iterable[Objective], turn: TurnStamp | None = None) -> None:
+        """Merge these objectives with the saved ones.
+
+        Args:
+            turn: The turn to which the change belongs.
+        """
+        with self._store.transaction(places=[OBJECTIVES], turn_stamp=turn) as draft:
             saved = objectives_of(draft.lasting.memories(OBJECTIVES))
             draft.set_memories(OBJECTIVES, [memory_of(each) for each in _merged_by_key([*saved, *objectives])])
 

@@ -28,8 +28,6 @@ class EventKind(StrEnum):
     """A played turn."""
     CHECKPOINT = "checkpoint"
     """The state from which the episode can be resumed. Each episode has only its last one."""
-    FILE = "file"
-    """The name of a file that is about to be changed, and a note about the change. See `zorkgpt.restore_point`."""
     VIEW = "view"
     """The content that `knowledgebase.md` showed last. It belongs to no episode."""
     QUESTIONS = "questions"
@@ -38,7 +36,7 @@ class EventKind(StrEnum):
     """What the actions of a finished episode led to."""
 
 
-FOR_RESUMING = (EventKind.OPENING, EventKind.DECISION, EventKind.TURN, EventKind.CHECKPOINT, EventKind.FILE)
+FOR_RESUMING = (EventKind.OPENING, EventKind.DECISION, EventKind.TURN, EventKind.CHECKPOINT)
 """The events that are only for resuming an episode."""
 
 
