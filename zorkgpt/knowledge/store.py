@@ -66,7 +66,7 @@ class KnowledgeStore:
         self._document = KnowledgeDocument()
         self._memories_shown: list[Memory] = []
         """The memories of the record that the document shows."""
-        self._stamp: Stamp | None = None
+        self._stamp: Stamp | None = ()
         """The stamp of the file that shows the document. None if it must be read again."""
         self._is_unwritten = False
         """Whether the last attempt to write the file failed."""
@@ -94,7 +94,7 @@ class KnowledgeStore:
             if self._is_as_seen():
                 return self._document
             try:
-                with self.file.locked(timeout_s=0):
+                with self._memories.turn(), self.file.locked(timeout_s=0):
                     self._catch_up()
             except FileError:
                 self._stamp = None
