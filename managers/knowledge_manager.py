@@ -23,6 +23,7 @@ from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.knowledge.synthesis import EpisodeReview, KnowledgeSynthesizer, mean_critic_score
 from zorkgpt.knowledge.updater import KnowledgeUpdater
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
+from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episode_log import EpisodeLog
 from zorkgpt.runlog.episodes import PlayedTurns
 from zorkgpt.runlog.events import EpisodeEnding, KnowledgeUpdated
@@ -107,17 +108,18 @@ class KnowledgeManager(BaseManager):
 
     def _conclude_earlier(self) -> None:
         """Conclude the interrupted episodes that are due, from their logs. Stop at the first failure."""
-        for name in self._updater.due():
-            # The name becomes part of a path, and a person may have edited the file that it comes from.
-            if not name.isdecimal() or name == str(self.game_state.episode_id):
+        due = self._updater.due()
+        # Other machines that share the memory conclude their own episodes.
+        for episode in episodes_in(Path(self.config.zork_game_workdir)):
+            if str(episode) not in due or episode == self.game_state.episode_id:
                 continue
             try:
-                turns, reason = self._turns.read(int(name))
+                turns, reason = self._turns.read(episode)
             except FileError as error:
                 self._count_failure(error)
                 return
-            self.logger.info("concluding an earlier episode", extra={"episode": int(name), "turns": len(turns)})
-            if not (self._conclude(int(name), reason, turns) and self._set_due(int(name), due=False)):
+            self.logger.info("concluding an earlier episode", extra={"episode": episode, "turns": len(turns)})
+            if not (self._conclude(episode, reason, turns) and self._set_due(episode, due=False)):
                 return
 
     def end_episode(self, reason: str) -> None:

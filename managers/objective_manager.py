@@ -10,19 +10,12 @@ from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
-from zorkgpt.directions import exit_name
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.objectives.models import EpisodeTurn, prompt_line
+from zorkgpt.objectives.models import EpisodeTurn, Objective, prompt_line, restarted
 from zorkgpt.objectives.own_lines import own_lines
 from zorkgpt.objectives.review import ReviewClock
-from zorkgpt.objectives.saved import (
-    ObjectiveMemories,
-    logged_objective,
-    objective_to_dict,
-    restore_tracker,
-    tracker_to_dict,
-)
+from zorkgpt.objectives.saved import ObjectiveMemories, logged_objective, restore_tracker, tracker_to_dict
 from zorkgpt.objectives.search import ObjectiveSearch
 from zorkgpt.objectives.tracker import ObjectiveTracker
 from zorkgpt.offline.objectives import RuleObjectiveFinder
@@ -60,11 +53,11 @@ class ObjectiveManager(BaseManager):
     ) -> None:
         super().__init__(logger, config, game_state)
         self._search = search or ObjectiveSearch(MapGraph(), rules=RuleObjectiveFinder())
-        self.tracker = ObjectiveTracker(stale_after=config.objective_stale_after_turns, exit_name_of=exit_name)
+        self.tracker = ObjectiveTracker(stale_after=config.objective_stale_after_turns)
         self._memories = ObjectiveMemories(store) if store else None
         self._episode_log = episode_log or EpisodeLog(logger, config, game_state)
         self._logged: list[dict[str, Any]] = []
-        self._saved: list[dict[str, Any]] = []
+        self._saved: list[Objective] = []
         self._revision = -1
         """The revision of the tracker that was last saved and logged."""
         self._warned: set[str] = set()
@@ -92,9 +85,9 @@ class ObjectiveManager(BaseManager):
         lines, turn = own_lines(record.reasoning), EpisodeTurn(record.episode, record.turn)
         # Before the update, because the numbers refer to the order in the prompt.
         self.tracker.accept_claims(lines.done, turn, lines.dropped)
+        self._review.process(record, self.tracker.visited)
         self.tracker.update(record)
         self._search.add_own(self.tracker, lines.new, record)
-        self._review.process(record)
 
     def process_periodic_update(self) -> None:
         """Start a review if one is due, then save and log the changes. Called once per turn."""
@@ -156,8 +149,9 @@ class ObjectiveManager(BaseManager):
             self._logged = objectives
             self._episode_log.write(ObjectivesUpdated(last.episode, last.turn, objectives))
 
-    def _lasting(self) -> list[dict[str, Any]]:
-        return [objective_to_dict(objective) for objective in self.tracker.lasting()]
+    def _lasting(self) -> list[Objective]:
+        """Return what outlives the episode."""
+        return [restarted(objective) for objective in self.tracker.lasting()]
 
     def _as_logged(self) -> list[dict[str, Any]]:
         last = self.tracker.last
@@ -182,7 +176,7 @@ class ObjectiveManager(BaseManager):
         """Restore the result of `snapshot`. Earlier turns are not processed again.
 
         Raises:
-            KeyError, TypeError, ValueError, AttributeError: If `state` is malformed. The objectives are unchanged.
+            KeyError, TypeError, ValueError: If `state` is malformed. The objectives are unchanged.
         """
         review = ReviewClock(self.config)
         review.restore(state["review"])

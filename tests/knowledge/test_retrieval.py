@@ -22,7 +22,7 @@ def a_document(*kept) -> KnowledgeDocument:
 
 
 def shown(document: KnowledgeDocument, budget: int = 300, *, opening: bool = False) -> list[str]:
-    return [line.text for line in relevant_lines(document, surroundings_of(NOW, opening=opening), budget)]
+    return list(relevant_lines(document, surroundings_of(NOW, opening=opening), budget))
 
 
 def test_lines_about_near_things_and_dangers_come_first():

@@ -16,11 +16,11 @@ def judged(line: Memory, named: list[int], *turns, origin=(), earlier=()) -> tup
     """Return the reasons why the line is contradicted, and the counts."""
     counts = Counter()
     turns = tuple(replace(turn, episode=2) for turn in turns)
-    review = TurnReview(2, turns, (line,), earlier, turns_of=lambda episode: origin if episode == 1 else ())
+    review = TurnReview(2, turns, (line,), earlier)
     answer = LessonsAnswer.model_validate(
         {"contradicted": [{"number": 1, "reason": "It was otherwise.", "turns": named}]}
     )
-    lessons = updates_from(answer, review, counts)
+    lessons = updates_from(answer, review, counts, lambda episode: origin if episode == 1 else ())
     return [reason for _, reason in lessons.contradicted], dict(counts)
 
 

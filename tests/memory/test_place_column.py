@@ -1,10 +1,11 @@
 """Tests of place keys in database columns."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from zorkgpt.memory.models import GAME, KNOWLEDGE, Thing
-from zorkgpt.memory.places import checked_place, column_of, has_prefix, place_in, ranges_of
+from zorkgpt.memory.places import UNSEARCHED, checked_place, column_of, has_prefix, place_in, ranges_of
 
 NUMBERS = st.integers(-(10**18) + 1, 10**18 - 1)
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\u2028\u2029\U0010ffff"), min_size=1)
@@ -43,3 +44,10 @@ def test_prefix_ranges_contain_exactly_the_places_with_the_prefix(subject, prefi
     column = column_of(subject).encode()
     is_inside = any(first.encode() <= column < end.encode() for first, end in ranges_of(prefix))
     assert is_inside == has_prefix(subject, prefix)
+
+
+@pytest.mark.parametrize("subject", UNSEARCHED)
+def test_subjects_of_the_game_that_are_not_searched_are_refused(subject):
+    assert column_of(subject) > column_of(GAME)
+    with pytest.raises(ValueError, match="can't be used directly"):
+        checked_place(subject)

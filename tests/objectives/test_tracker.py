@@ -21,7 +21,7 @@ from zorkgpt.objectives.models import (
     restarted,
 )
 from zorkgpt.objectives.own_lines import own_lines
-from zorkgpt.objectives.saved import objective_from_dict, objective_to_dict, restore_tracker, tracker_to_dict
+from zorkgpt.objectives.saved import memory_of, objectives_of, restore_tracker, tracker_to_dict
 from zorkgpt.objectives.search import ObjectiveSearch
 from zorkgpt.offline.objectives import RuleObjectiveFinder
 from zorkgpt.world.graph import MapGraph
@@ -140,7 +140,7 @@ def test_players_decisions_outlive_the_episode():
     tracker = a_book(replace(wanted("Take the lamp", **TAKE), scope=Scope.WORLD))
     ObjectiveSearch(MapGraph(), rules=RuleObjectiveFinder()).add_own(tracker, ["Find the miller"], turn(1, "wait"))
     tracker.accept_claims([], EpisodeTurn(1, 1), ["Take the lamp"])
-    saved = [objective_from_dict(objective_to_dict(objective)) for objective in tracker.lasting()]
+    saved = objectives_of(map(memory_of, tracker.lasting()))
     tracker.end_episode()
     tracker.start_episode(saved)
     assert [objective.text for objective in tracker.pursued()] == ["Find the miller"]
@@ -243,7 +243,8 @@ def test_merging_is_commutative_and_idempotent(one, two, three):
 
 @given(RECORDS)
 def test_record_is_read_back(one):
-    assert objective_from_dict(json.loads(json.dumps(objective_to_dict(one)))) == one
+    memory = memory_of(one)
+    assert objectives_of([replace(memory, metadata=json.loads(json.dumps(memory.metadata)))]) == [restarted(one)]
 
 
 @pytest.mark.parametrize("claim", ["0", "2", "-1", "1" * 5000, "²", "", "find out", "`1`\n2"])
@@ -260,7 +261,7 @@ def test_players_decision_is_saved():
     tracker.accept_claims(["1"], EpisodeTurn(1, 3))
     kept = tracker.objectives[one.key]
     assert kept.evidence == (ObjectiveEvidence(EpisodeTurn(1, 3), "player", ""),)
-    assert objective_from_dict(json.loads(json.dumps(objective_to_dict(kept)))).evidence == kept.evidence
+    assert objectives_of([memory_of(kept)])[0].evidence == kept.evidence
     assert "the game said" not in prompt_line(kept, {})
 
 

@@ -231,12 +231,15 @@ def _without(rows: Sequence[Row], removed: Sequence[int]) -> list[Row]:
 
 
 def _without_heading(rows: list[Row], section: KnowledgeSection | None) -> list[Row]:
-    """Return the rows without the heading of a section, unless something follows it."""
-    [at, *others] = [number for number, row in enumerate(rows) if row.opens is section is not None] or [len(rows)]
+    """Return the rows without the heading of a section, unless something follows it or a person wrote it."""
+    headings = [number for number, row in enumerate(rows) if row.opens is section]
+    if section is None or len(headings) != 1 or rows[headings[0]].raw.rstrip() != section.heading:
+        return rows
+    [at] = headings
     end = next((number for number in range(at + 1, len(rows)) if rows[number].raw.strip()), len(rows))
     is_followed = end < len(rows) and not (heading_level(rows[end].raw) or parse_ledger(rows[end].raw) is not None)
     opens_child = section is KnowledgeSection.INSIGHTS and end < len(rows) and rows[end].opens in WISDOM
-    if others or is_followed or opens_child:
+    if is_followed or opens_child:
         return rows
     if end == len(rows) and at and not rows[at - 1].raw.strip():
         at -= 1

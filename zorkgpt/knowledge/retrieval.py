@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from game_interface.models import Observation
 from zorkgpt.knowledge.document import KnowledgeDocument
-from zorkgpt.knowledge.line import ORDER, KnowledgeSection, contradictions, evidence_of, is_struck
+from zorkgpt.knowledge.line import ORDER, KnowledgeSection, contradictions, evidence_of, is_struck, line_of
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import estimated_tokens
 
@@ -21,6 +21,7 @@ _PLACE_BOUND = (
 """Lines in these sections are shown only if something that they name is near."""
 _OPENING = (KnowledgeSection.STRATEGIES, KnowledgeSection.META_STRATEGIES)
 """Lines in these sections help to plan an episode."""
+_ORDER: dict[str, int] = {section: at for at, section in enumerate(ORDER)}
 _MIN_WORD = 3
 
 
@@ -38,17 +39,6 @@ class Surroundings:
     """Whether the episode has no turns yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class RelevantLine:
-    """A line to show to the player."""
-
-    section: KnowledgeSection
-    text: str
-    """The text to show, with the evidence if it was ever contradicted."""
-    line: Memory | None
-    """None if a person wrote it."""
-
-
 def surroundings_of(now: Observation, *, opening: bool = False) -> Surroundings:
     things = now.at_hand
     names = dict.fromkeys(thing.name for thing in things)
@@ -57,24 +47,21 @@ def surroundings_of(now: Observation, *, opening: bool = False) -> Surroundings:
     return Surroundings(words, _words(now.location_name), kinds, opening)
 
 
-def relevant_lines(document: KnowledgeDocument, here: Surroundings, budget: int) -> tuple[RelevantLine, ...]:
+def relevant_lines(document: KnowledgeDocument, here: Surroundings, budget: int) -> tuple[str, ...]:
     """Return the lines to show within the budget: first those that name something near, then general ones.
 
-    Before the first turn, lines that help to plan an episode rank with those that name something near.
+    Before the first turn, lines that help to plan an episode rank with those that name something near. A line has its
+    evidence if it was ever contradicted.
     """
-    learned = (
-        RelevantLine(KnowledgeSection(line.category), _shown_text(line), line)
-        for line in document.lines
-        if not is_struck(line)
-    )
-    manual = (RelevantLine(section, text, None) for section, text in document.by_hand)
+    # A line that a person wrote ranks like one that was confirmed once.
+    manual = (line_of(section, text, "", 0, 0, confirmed=1) for section, text in document.by_hand)
     ranked = []
-    for line in (*learned, *manual):
+    for line in (*document.lines, *manual):
         nearness = _nearness(line, here)
-        if nearness or line.section not in _PLACE_BOUND:
-            ranked.append((_rank(line, nearness), line))
+        if not is_struck(line) and (nearness or line.category not in _PLACE_BOUND):
+            ranked.append((_rank(line, nearness), _shown_text(line)))
     ranked.sort(key=lambda entry: entry[0])
-    return tuple(_fitting((line for _, line in ranked), budget))
+    return tuple(_fitting((text for _, text in ranked), budget))
 
 
 class RelevantLines:
@@ -92,27 +79,25 @@ class RelevantLines:
         """
         here = surroundings_of(now, opening=opening)
         if self._last is None or self._last[0] is not document or self._last[1] != here:
-            lines = relevant_lines(document, here, self._budget)
-            self._last = document, here, tuple(line.text for line in lines)
+            self._last = document, here, relevant_lines(document, here, self._budget)
         return self._last[2]
 
 
-def _nearness(shown: RelevantLine, here: Surroundings) -> int:
+def _nearness(line: Memory, here: Surroundings) -> int:
     """Return how near the subject of a line is: 4 or more if it names two things here, 0 if it names none.
 
     A head noun such as "lamp" counts less than a full name.
     """
-    words = _words(shown.line.text if shown.line else shown.text)
+    words = _words(line.text)
     names_here = bool(here.place_name) and here.place_name <= words
     in_full = names_here + sum(name <= words for name in here.names if name != here.place_name)
     nearness = 2 * min(2, in_full) or int(not here.kinds.isdisjoint(words))
-    return nearness + 2 if here.opening and shown.section in _OPENING else nearness
+    return nearness + 2 if here.opening and line.category in _OPENING else nearness
 
 
-def _rank(shown: RelevantLine, nearness: int) -> tuple[int, bool, int, int]:
-    # A line that a person wrote ranks like one that was confirmed once.
-    evidence = shown.line.worked - contradictions(shown.line) if shown.line else 1
-    return -nearness, shown.section not in _PLACE_BOUND, -evidence, ORDER.index(shown.section)
+def _rank(line: Memory, nearness: int) -> tuple[int, bool, int, int]:
+    evidence = line.worked - contradictions(line)
+    return -nearness, line.category not in _PLACE_BOUND, -evidence, _ORDER[line.category]
 
 
 @lru_cache(4096)
@@ -124,9 +109,9 @@ def _shown_text(line: Memory) -> str:
     return f"{line.text} (later: {evidence_of(line)})" if contradictions(line) else line.text
 
 
-def _fitting(lines: Iterable[RelevantLine], budget: int) -> Iterator[RelevantLine]:
+def _fitting(lines: Iterable[str], budget: int) -> Iterator[str]:
     for line in lines:
-        if (cost := _token_cost(line.text)) <= budget:
+        if (cost := _token_cost(line)) <= budget:
             budget -= cost
             yield line
 

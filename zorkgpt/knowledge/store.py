@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,9 +29,11 @@ _NO_EPISODE = 0
 class KnowledgeStore:
     """The knowledge base, which other processes and people may also change.
 
-    The record has the content that the file showed last, and the one that replaces it. Any other content was edited by
-    somebody: the edits are recorded. If the file is deleted or emptied, its lines are deleted. They are kept in a file
-    beside it, and this is logged.
+    A change is recorded, then the file is written, and then its content is noted. If the file has another content than
+    was noted, somebody has edited it, and the differences that the record does not have are recorded. A process may be
+    killed at any time: the file then has the noted content, or shows the record.
+
+    If the file is deleted or emptied, its lines are deleted. They are kept in a file beside it, and this is logged.
 
     Args:
         memories: The store with the memories about `KNOWLEDGE`.
@@ -58,9 +60,13 @@ class KnowledgeStore:
         """Whether the file was damaged and was restored."""
         self._memories = memories
         self._events = events
+        self._record = "" if memories.has_file else memories.name
+        """The name of the record, if it is not the one with the events."""
         self._guard = threading.RLock()
         self._document = KnowledgeDocument()
-        self._stamp: Stamp | None = None
+        self._memories_shown: list[Memory] = []
+        """The memories of the record that the document shows."""
+        self._stamp: Stamp | None = ()
         """The stamp of the file that shows the document. None if it must be read again."""
         self._is_unwritten = False
         """Whether the last attempt to write the file failed."""
@@ -88,7 +94,7 @@ class KnowledgeStore:
             if self._is_as_seen():
                 return self._document
             try:
-                with self.file.locked(timeout_s=0):
+                with self._memories.turn(), self.file.locked(timeout_s=0):
                     self._catch_up()
             except FileError:
                 self._stamp = None
@@ -112,29 +118,30 @@ class KnowledgeStore:
                 if new is before:
                     return False
                 draft.set_memories(KNOWLEDGE, new.memories)
-                self._note_pending(new)
-            self._document = new.showing(self._present())
+            self._take(new)
             self._memories.when_committed(self._show_change)
             return True
 
     def _show_change(self) -> None:
         """Write the file after a change was committed."""
-        try:
-            with self._guard, self.file.locked():
-                self._show()
-                if self._stamp is None and not self._is_unwritten:
-                    # An editor, which ignores our lock, has saved the file meanwhile.
-                    self._catch_up()
-        except FileError as error:
-            self._stamp = None
-            log.warning("knowledge base not written yet", extra={"path": str(self.file.path), "error": str(error)})
+        with self._guard:
+            self._show()
+            if self._stamp is None and not self._is_unwritten:
+                # An editor, which ignores our lock, has saved the file meanwhile.
+                with suppress(FileError):
+                    self.refresh()
 
     def _present(self) -> list[Memory]:
         with self._memories.guard:
             return self._memories.lasting.memories(KNOWLEDGE)
 
     def _is_as_seen(self) -> bool:
-        return self._stamp == self.file.stamp() and self._document.memories == self._present()
+        return self._stamp == self.file.stamp() and self._memories_shown == self._present()
+
+    def _take(self, document: KnowledgeDocument) -> None:
+        """Set the document, with the memories of the record."""
+        self._memories_shown = self._present()
+        self._document = document.showing(self._memories_shown)
 
     def _catch_up(self) -> None:
         """Record what happened to the file, and write it if it doesn't show the record. The file must be locked."""
@@ -145,13 +152,12 @@ class KnowledgeStore:
             shown = self._shown()
             data, self._stamp = self._read(shown)
             document = parse(data)
-            if data not in (shown or [b""]):
-                self._record_edits(parse(shown[0] if shown else b""), document)
+            if data != shown:
+                self._record_edits(parse(shown), document)
                 self._note(data)
-            self._document = document.showing(self._present())
+            self._take(document)
             if render(self._document) == data:
                 return
-            self._note_pending(self._document)
             self._memories.when_committed(self._show)
             if self._stamp is not None or self._is_unwritten:
                 return
@@ -172,19 +178,18 @@ class KnowledgeStore:
 
     # The file
 
-    def _read(self, shown: Sequence[bytes]) -> tuple[bytes, Stamp]:
+    def _read(self, shown: bytes) -> tuple[bytes, Stamp]:
         """Read the file; b"" if there is none. Restore it if it is damaged. If it was deleted, keep its lines."""
-        best = next((data for data in reversed(shown) if data.strip()), b"")
 
         def replacement(data: bytes | None) -> bytes | None:
-            return best if data is not None and data.strip() and is_damaged(data) and best else None
+            return shown if data is not None and data.strip() and is_damaged(data) and shown.strip() else None
 
         recovery = reread_or_recover(self.file, lambda: replacement(self.file.read()[0]) is None, replacement)
         self.recovered |= recovery is not None
         data, stamp = self.file.read()
-        if best and not (data or b"").strip() and (data or b"") not in shown:
+        if shown.strip() and not (data or b"").strip():
             aside = Path(f"{self.file.path}.deleted")
-            write_file(aside, best)
+            write_file(aside, shown)
             way_out = f"To bring them back, copy {aside} to {self.file.path}."
             extra = {"path": str(self.file.path), "set_aside": str(aside), "way_out": way_out}
             log.warning("the lines of a deleted file are no longer used", extra=extra)
@@ -194,7 +199,8 @@ class KnowledgeStore:
         """Write the document to the file. `_stamp` is then None if the file was edited or can't be written."""
         data = render(self._document)
         try:
-            written = self.file.write(data, over=self._stamp)
+            with self.file.locked():
+                written = self.file.write(data, over=self._stamp)
         except FileError as error:
             # The change is recorded, so it is not undone.
             if not self._is_unwritten:
@@ -203,24 +209,17 @@ class KnowledgeStore:
             return
         self._stamp, self._is_unwritten = written, False
         if written is not None:
-            # If this is lost, the pending content counts as shown.
             with suppress(MemoryStoreError):
                 self._note(data)
 
-    def _shown(self) -> list[bytes]:
-        """Return what the file showed last, and then what replaces it if it was not replaced yet."""
-        if self._memories.journal.size() == 0:
-            # The record was deleted.
-            return []
-        views = [json.loads(event.content) for event in self._events.of(_NO_EPISODE, EventKind.VIEW)]
-        return [text.encode("latin-1") for store, text in views if store == self._memories.name]
+    def _shown(self) -> bytes:
+        """Return the content that the file is known to have shown. b"" if there was none."""
+        event = self._events.last(_NO_EPISODE, EventKind.VIEW)
+        record, text = json.loads(event.content) if event else (self._record, "")
+        # Without a journal, the record was deleted.
+        return str(text).encode("latin-1") if record == self._record and self._memories.journal.size() else b""
 
-    def _note_pending(self, document: KnowledgeDocument) -> None:
-        before = self._shown()[:1] or [b""]
-        self._note(*before, render(document))
-
-    def _note(self, *contents: bytes) -> None:
+    def _note(self, data: bytes) -> None:
         # Each byte becomes a character, whatever the encoding is.
-        texts = [json.dumps([self._memories.name, data.decode("latin-1")]) for data in contents]
-        views = [EventRow(0, EventKind.VIEW, text) for text in texts]
-        self._events.add(_NO_EPISODE, *views, replacing=[EventKind.VIEW])
+        content = json.dumps([self._record, data.decode("latin-1")])
+        self._events.add(_NO_EPISODE, EventRow(0, EventKind.VIEW, content), replacing=[EventKind.VIEW])

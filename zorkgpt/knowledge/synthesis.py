@@ -55,7 +55,6 @@ class TurnReview:
     """The available turns of the episode before these."""
     by_hand: tuple[str, ...] = ()
     """Lines that people wrote, which are not judged."""
-    turns_of: TurnsOf = no_turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,6 @@ class EpisodeReview:
     """The last turn that was already reviewed."""
     by_hand: tuple[str, ...] = ()
     """Lines that people wrote, which are not judged."""
-    turns_of: TurnsOf = no_turns
 
     def last_turns(self) -> TurnReview | None:
         """Return a review of the turns that were not reviewed yet; None if there are none."""
@@ -81,7 +79,7 @@ class EpisodeReview:
         if not fresh:
             return None
         earlier = self.turns[: len(self.turns) - len(fresh)]
-        return TurnReview(self.episode, fresh, self.known, earlier, self.by_hand, self.turns_of)
+        return TurnReview(self.episode, fresh, self.known, earlier, self.by_hand)
 
     @property
     def score(self) -> int | None:
@@ -138,11 +136,16 @@ class KnowledgeSynthesizer(Protocol):
         ...
 
 
-def updates_from(answer: LessonsAnswer, asked: TurnReview | EpisodeReview, counts: Counter[str]) -> LineUpdates:
+def updates_from(
+    answer: LessonsAnswer, asked: TurnReview | EpisodeReview, counts: Counter[str], turns_of: TurnsOf = no_turns
+) -> LineUpdates:
     """Convert an answer into updates of lines.
 
     These are ignored and counted: unknown line numbers, lines that are both confirmed and contradicted, and
     contradictions that ground truth excludes in all of the named turns.
+
+    Args:
+        turns_of: Returns the available turns of an episode, to check contradictions against a line's origin.
     """
     known, turns = asked.known, asked.turns
     episode, first, last = turns[0].episode, turns[0].turn, turns[-1].turn
@@ -163,20 +166,24 @@ def updates_from(answer: LessonsAnswer, asked: TurnReview | EpisodeReview, count
     contradicted = []
     for number, contradiction in sorted(contradictions.items()):
         line = known[number - 1]
-        if turn := _contradicting_turn(line, contradiction, asked, counts):
+        if turn := _contradicting_turn(line, contradiction, asked, counts, turns_of):
             contradicted.append((line, f"Ep{episode}, T{turn}: {contradiction.reason}"))
     return LineUpdates(tuple(new), tuple(known[number - 1] for number in sorted(confirmed)), tuple(contradicted))
 
 
 def _contradicting_turn(
-    line: Memory, contradiction: Contradiction, asked: TurnReview | EpisodeReview, counts: Counter[str]
+    line: Memory,
+    contradiction: Contradiction,
+    asked: TurnReview | EpisodeReview,
+    counts: Counter[str],
+    turns_of: TurnsOf,
 ) -> int | None:
     """Return the first of the named turns that may contradict the line; None if there is none."""
     named = {turn.turn for turn in asked.turns}.intersection(contradiction.turns)
     experience = Experience()
     for turn in (*(asked.earlier if isinstance(asked, TurnReview) else ()), *asked.turns):
         experience.add(row_of(turn))
-        if turn.turn in named and may_contradict(line, turn, experience, asked.turns_of):
+        if turn.turn in named and may_contradict(line, turn, experience, turns_of):
             return turn.turn
     counts["contradictions refused" if named else "contradictions without a turn"] += 1
     return None

@@ -57,7 +57,7 @@ class KnowledgeUpdater:
         if not fresh:
             return Revision(self.store.document)
         before = tuple(turns[: len(turns) - len(fresh)])
-        asked = TurnReview(episode, fresh, self._known_lines(), before, self._manual_lines(), self._turns_of)
+        asked = TurnReview(episode, fresh, self._known_lines(), before, self._manual_lines())
         return self._apply(self._synthesize(asked), episode, lambda was: replace(was, until=max(was.until, last)))
 
     def conclude(self, story: EpisodeReview) -> Revision:
@@ -75,7 +75,6 @@ class KnowledgeUpdater:
             story,
             known=self._known_lines(),
             by_hand=self._manual_lines(),
-            turns_of=self._turns_of,
             learned_until=processed.until,
         )
         has_no_question = self._synthesizer.asks_a_model and asked.last_turns() is None
@@ -109,7 +108,7 @@ class KnowledgeUpdater:
             if self.counts["unusable answers"] == 1:
                 log.warning("nothing learned: the model's answer is unusable", extra={"problem": str(error)})
             return LineUpdates()
-        return updates_from(answer, asked, self.counts)
+        return updates_from(answer, asked, self.counts, self._turns_of)
 
     def _known_lines(self) -> tuple[Memory, ...]:
         return best_supported(self.store.document.lines, _MAX_KNOWN)

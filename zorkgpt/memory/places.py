@@ -59,10 +59,12 @@ def checked_place(key: object) -> SubjectKey:
 
     Raises:
         TypeError: If it is not an integer, a string, a tuple of these, a `Thing` or `GAME`.
-        ValueError: If a number has more than 18 digits, a string is blank or has control characters, or a tuple is
-            empty.
+        ValueError: If a number has more than 18 digits, a string is blank or has control characters, a tuple is
+            empty, or searches don't find the memories of the subject.
     """
     if isinstance(key, WholeGame):
+        if key in UNSEARCHED:
+            raise ValueError(f"The subject is {quoted(str(key))}, whose memories can't be used directly.")
         return key
     if isinstance(key, Thing):
         return _checked_thing(key)

@@ -1,17 +1,15 @@
 """An objective: its text, the condition that shows it is reached, and its evidence."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property, lru_cache
 from typing import Literal
 
 from game_interface.models import Observation, Transition
+from zorkgpt.directions import exit_name
 from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.text import with_article
-
-ExitNamer = Callable[[str], str]
-"""Action → the canonical name of the exit that it takes."""
 
 
 class ConditionKind(StrEnum):
@@ -89,7 +87,7 @@ def is_met(condition: Condition, now: Observation, visited: Collection[int]) -> 
     return False
 
 
-def was_met_by(condition: Condition, step: Transition, exit_name_of: ExitNamer) -> bool:
+def was_met_by(condition: Condition, step: Transition) -> bool:
     """Return whether this turn met a condition on an event."""
     here = step.before.location_id
     match condition.kind:
@@ -97,7 +95,7 @@ def was_met_by(condition: Condition, step: Transition, exit_name_of: ExitNamer) 
             opened = {change.number for change in step.changed if change.attribute == "open" and change.value}
             return condition.thing in opened & in_sight(step)
         case ConditionKind.WAY_TRIED:
-            return here == condition.place and exit_name_of(step.action) == exit_name_of(condition.way)
+            return here == condition.place and exit_name(step.action) == exit_name(condition.way)
         case ConditionKind.SCORED_AT:
             return here == condition.place and step.points > 0 and _is_scoring_action(condition, step)
         case ConditionKind.THING_AT:

@@ -1,5 +1,6 @@
 """Decide when the objectives are reviewed."""
 
+from collections.abc import Collection
 from typing import Any
 
 from session.game_configuration import GameConfiguration
@@ -27,16 +28,17 @@ class ReviewClock:
         """Start an episode."""
         self._last = self._progressed = 0
         self._has_event = False
-        self._visited: set[int] = set()
         self._new_places = 0
 
-    def process(self, record: TurnRecord) -> None:
-        """Record what a turn did."""
+    def process(self, record: TurnRecord, visited: Collection[int]) -> None:
+        """Record what a turn did.
+
+        Args:
+            visited: The rooms visited before the turn. The one where it begins may be missing.
+        """
         step = record.transition
-        if step.before.location is not None:
-            self._visited.add(step.before.location.num)
-        if step.after.location is not None and step.after.location.num not in self._visited:
-            self._visited.add(step.after.location.num)
+        here, there = step.before.location_id, step.after.location_id
+        if there is not None and there != here and there not in visited:
             self._new_places += 1
             self._progressed = record.turn
         opened = any(change.attribute == "open" and change.value and not change.by_itself for change in step.changed)
@@ -70,7 +72,6 @@ class ReviewClock:
             "last": self._last,
             "progressed": self._progressed,
             "has_event": self._has_event,
-            "visited": sorted(self._visited),
             "new_places": self._new_places,
         }
 
@@ -82,4 +83,3 @@ class ReviewClock:
         """
         self._last, self._progressed = int(state["last"]), int(state["progressed"])
         self._has_event, self._new_places = bool(state["has_event"]), int(state["new_places"])
-        self._visited = set(map(int, state["visited"]))

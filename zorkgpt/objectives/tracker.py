@@ -12,7 +12,6 @@ from zorkgpt.objectives.models import (
     Condition,
     ConditionKind,
     EpisodeTurn,
-    ExitNamer,
     Objective,
     ObjectiveEvidence,
     ObjectiveStatus,
@@ -69,12 +68,10 @@ class ObjectiveTracker:
 
     Args:
         stale_after: Turns without progress until an objective is stale. After twice as many, it is abandoned.
-        exit_name_of: Returns the name of the exit that an action takes.
     """
 
-    def __init__(self, *, stale_after: int, exit_name_of: ExitNamer) -> None:
+    def __init__(self, *, stale_after: int) -> None:
         self._stale_after = stale_after
-        self._exit_name_of = exit_name_of
         self.objectives: dict[str, Objective] = {}
         self.visited: set[int] = set()
         self.scored: set[int] = set()
@@ -142,9 +139,7 @@ class ObjectiveTracker:
 
     def _updated(self, objective: Objective, record: TurnRecord, progress: _Progress | None) -> Objective:
         step = record.transition
-        done = is_met(objective.condition, step.after, self.visited) or was_met_by(
-            objective.condition, step, self._exit_name_of
-        )
+        done = is_met(objective.condition, step.after, self.visited) or was_met_by(objective.condition, step)
         if done and not step.refused and not step.fault:
             self.counts["reached_by_ground_truth"] += 1
             words = "" if _was_done_earlier(objective.condition, step) else _single_line(step.action)

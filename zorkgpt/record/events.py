@@ -29,7 +29,7 @@ class EventKind(StrEnum):
     CHECKPOINT = "checkpoint"
     """The state from which the episode can be resumed. Each episode has only its last one."""
     VIEW = "view"
-    """A content of `knowledgebase.md`, of no episode: what it showed last, and then what replaces it."""
+    """The content that `knowledgebase.md` showed last. It belongs to no episode."""
     QUESTIONS = "questions"
     """The open questions at the end of an episode."""
     TRAIL = "trail"

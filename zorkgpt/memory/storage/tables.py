@@ -181,9 +181,14 @@ class Records:
         """Return the position of the last record. 0 if there is none."""
         return int(self._database.value(f"SELECT coalesce(max(id), 0) FROM {self.table}"))
 
-    def texts_from(self, start: int) -> Iterator[tuple[int, str]]:
-        """Yield the position and the JSON of each record after this position."""
-        query = f"SELECT id, record FROM {self.table} WHERE id > %s AND {self.searched} ORDER BY id LIMIT %s"
+    def texts_from(self, start: int, *, every: bool = False) -> Iterator[tuple[int, str]]:
+        """Yield the position and the JSON of each record after this position.
+
+        Args:
+            every: Whether to include records about subjects that are not searched.
+        """
+        condition = "id > 0" if every else self.searched
+        query = f"SELECT id, record FROM {self.table} WHERE id > %s AND {condition} ORDER BY id LIMIT %s"
         while page := self._database.rows(query, (start, _PAGE)):
             yield from page
             start = page[-1][0]
@@ -246,8 +251,7 @@ class Journal(Records):
 
     def copy(self, other: "Journal") -> None:
         """Add the records of another journal."""
-        for subject in (None, *UNSEARCHED):
-            self.add(other.records(subject))
+        self.add(other.records(every=True))
 
     def add(self, records: Iterable[HistoryRecord]) -> None:
         """Add records at the end."""
@@ -332,10 +336,16 @@ class Journal(Records):
         rows = self._database.rows("SELECT episode, turn FROM zorkgpt_turns ORDER BY id DESC LIMIT 1")
         return not rows or (json.loads(rows[0][0]) == episode_key(episode) and turn >= rows[0][1])
 
-    def records(self, place: SubjectKey | None = None, *, start: int = 0) -> Iterator[HistoryRecord]:
-        """Yield the records after a position, of all places or of one, oldest first."""
+    def records(
+        self, place: SubjectKey | None = None, *, start: int = 0, every: bool = False
+    ) -> Iterator[HistoryRecord]:
+        """Yield the records after a position, of all places or of one, oldest first.
+
+        Args:
+            every: Whether all places include subjects that are not searched.
+        """
         if place is None:
-            return self._read(self.texts_from(start))
+            return self._read(self.texts_from(start, every=every))
         return self._select("place = %s AND id > %s", (render_place(place), start))
 
     def numbered(self, start: int) -> Iterator[tuple[int, HistoryRecord]]:
