@@ -35,6 +35,8 @@ class ExperienceRow:
     """The score after it. None if unknown."""
     held: tuple[str, ...] = ()
     """The names of the carried things after it, in alphabetical order."""
+    overruled: tuple[str, ...] = ()
+    """The judges that had rejected it."""
 
     def shows(self, outcome: int) -> bool:
         """Return whether the outcome has one of these flags."""
@@ -59,6 +61,7 @@ class Experience:
         self._at: dict[Place, list[ExperienceRow]] = {}
         self._tries: dict[Place, dict[str, list[ExperienceRow]]] = {}
         self._of: dict[str, list[ExperienceRow]] = {}
+        self._overruling: dict[str, list[ExperienceRow]] = {}
 
     def add(self, row: ExperienceRow) -> None:
         """Append a row."""
@@ -66,6 +69,8 @@ class Experience:
         self._at.setdefault(row.place, []).append(row)
         self._tries.setdefault(row.place, {}).setdefault(row.action, []).append(row)
         self._of.setdefault(row.action, []).append(row)
+        for judge in row.overruled:
+            self._overruling.setdefault(judge, []).append(row)
 
     def tries(self, place: Place) -> Mapping[str, Sequence[ExperienceRow]]:
         """Return action → its rows at a place, without earlier episodes, in the order of the first tries."""
@@ -80,6 +85,16 @@ class Experience:
         """Yield the rows of an action at any place, earlier episodes first."""
         yield from self.earlier.of(action) if self.earlier else ()
         yield from self._of.get(action, ())
+
+    def overruling(self, judge: str) -> Iterator[ExperienceRow]:
+        """Yield the rows of the actions that this judge had rejected, earlier episodes first."""
+        yield from self.earlier.overruling(judge) if self.earlier else ()
+        yield from self._overruling.get(judge, ())
+
+    @property
+    def overruled(self) -> list[str]:
+        """The judges that were overruled in this episode."""
+        return list(self._overruling)
 
     def times(self, place: Place, action: str) -> int:
         """Return how often an action was taken at a place, without earlier episodes."""
