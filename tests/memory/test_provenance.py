@@ -32,7 +32,7 @@ def test_explanation_contains_origin_changes_and_trials(path):
     assert (explanation.location_id, explanation.location_name, explanation.title) == (5, "Hall", "Lever")
     assert explanation.made.turn_stamp == TurnStamp(2, 3, "pull lever", "Click.")
     kinds = [record.change.kind for record in explanation.records]
-    assert kinds == ["added", "seen again", "credited", "superseded"]
+    assert kinds == ["added", "credited", "seen again", "superseded"]
     assert explanation.records[-1].turn_stamp == TurnStamp(2, 9, "pull rope", "Click.")
     assert explanation.memory.superseded_by == "Rope"
     assert [(trial.turn, trial.action, trial.worked) for trial in explanation.trials] == [(4, "pull lever", True)]

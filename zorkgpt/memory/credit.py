@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
-from typing import Any
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.claims import Relation, holds
@@ -32,7 +31,7 @@ from zorkgpt.memory.models import (
 from zorkgpt.memory.objects import ObjectMove
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.history import Trial, TurnStamp, trial_of, trial_row
+from zorkgpt.memory.storage.history import Trial, TurnStamp
 from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.memory.storage.versions import titled
 from zorkgpt.text import SHORT_DIRECTIONS
@@ -215,8 +214,6 @@ def _had_effect(action: str, turn: ZMachineContext) -> bool | None:
     return None if not outcome else outcome != NO_EFFECT
 
 
-MAX_DELAY_TURNS = 10
-"""Maximum number of turns until counts are written, if no other change is written before."""
 _NAMED = 3
 """Maximum number of trials in a reason."""
 _ENOUGH_FAILURES = 2
@@ -230,11 +227,10 @@ _LOW_SHARE, _HIGH_SHARE = 0.35, 0.65
 
 
 class CreditCounter:
-    """Collects trials, and counts them on the memories with the next write.
+    """Collects the trials of a turn, and counts them on the memories with the next write.
 
-    A trial is counted once per episode, turn, place and title, even if the turn is played again after a crash. If the
-    process is killed, the trials of up to ten turns are lost unless these turns are played again. Trials of ephemeral
-    memories are not counted.
+    A trial is counted once per episode, turn, place and title, even if the turn is played again after a crash. Trials
+    of ephemeral memories are not counted.
     """
 
     def __init__(
@@ -312,17 +308,9 @@ class CreditCounter:
                 result = outcome_in_words(turn)
                 self._add(Trial(episode, turn.turn, subject, memory.title, action, result, is_lost_again))
 
-    def snapshot(self) -> dict[str, Any]:
-        """Return the trials that are not counted yet, as plain values."""
-        return {"pending": [trial_row(trial) for trial in self._pending]}
-
-    def restore(self, saved: dict[str, Any]) -> None:
-        """Continue an interrupted episode. The counted trials are read at the next trial."""
-        self._episode = None
-        self._pending = [trial_of(row) for row in saved["pending"]]
-
     def drop(self) -> None:
-        """Forget the trials that are not counted."""
+        """Forget the trials of the episode, which are read again at the next trial."""
+        self._episode = None
         self._pending.clear()
 
     def forget(self, is_trace: Callable[[str], bool]) -> None:
@@ -334,10 +322,6 @@ class CreditCounter:
     def is_pending(self) -> bool:
         """Whether there are trials to count."""
         return bool(self._pending)
-
-    def is_due(self, turn: int | None) -> bool:
-        """Return whether pending trials must be counted now. `turn` is None if no turn follows."""
-        return bool(self._pending) and (turn is None or abs(turn - self._pending[0].turn) >= MAX_DELAY_TURNS)
 
     def count_in(self, draft: Draft) -> None:
         """Count the pending trials in a draft. Call `written` once it is stored."""
@@ -359,9 +343,6 @@ class CreditCounter:
             self._noted = {_key(trial): trial for trial in self._trials.own_trials(episode)}
         except MemoryStoreError as error:
             self._fail(error)
-        # Pending trials from a checkpoint may have been counted before the process was interrupted.
-        self._pending = [trial for trial in self._pending if _key(trial) not in self._noted]
-        self._noted |= {_key(trial): trial for trial in self._pending}
 
     def _fail(self, error: MemoryStoreError) -> None:
         self.failures += 1

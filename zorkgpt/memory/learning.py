@@ -149,8 +149,7 @@ class Learner:
                 question = self._question(replace(turn, facts=facts) if facts else turn)
             if not arrival and (turn.context.moved or turn.context.changed):
                 self._invalidate_contradicted(turn.context.turn)
-        if question is None:
-            self._writer.count(self._state.turn)
+        self._writer.count(self._state.turn)
         return question
 
     def learn(self, question: SynthesisRequest | None) -> None:

@@ -349,17 +349,17 @@ class MemoryWriter:
             self._is_note_lost = True
 
     def count(self, turn: int | None = None) -> None:
-        """Write the visits that no other write has included, and the results of memories if they are due.
+        """Write the visits and the results of memories that no other write has included.
 
         If this fails, they are written later.
 
         Args:
-            turn: The current turn. None if no turn follows, so that everything is due.
+            turn: The current turn. None if no turn follows, so that the last arrival counts too.
         """
         if turn is None:
             self.visits.include_reached()
         with suppress(MemoryStoreError):
-            if self.credit.is_due(turn) or self.visits.are_waiting(self.store.lasting):
+            if self.credit.is_pending or self.visits.are_waiting(self.store.lasting):
                 with self.changing(lasting=True, counts_only=True):
                     pass
 
@@ -411,7 +411,6 @@ class MemoryWriter:
             "names": [[place_to_json(place), name] for place, name in self.known.names.items()],
             "write_failures": self.write_failures,
             "journal": [end if self._episode_start is None else self._episode_start, end],
-            "evidence": self.credit.snapshot(),
             "guard_counts": dict(self.guard_counts),
         }
         return saved if self.deduplicator is None else saved | self.deduplicator.snapshot()
@@ -426,7 +425,7 @@ class MemoryWriter:
             self._log.warning("the journal was replaced: ephemeral memories of episode %s are lost", episode)
         self.known.names.update((place_from_json(place), str(name)) for place, name in saved["names"])
         self.write_failures = int(saved["write_failures"])
-        self.credit.restore(saved["evidence"])
+        self.credit.drop()
         self.guard_counts.update(saved["guard_counts"])
         if self.deduplicator is not None:
             self.deduplicator.restore(saved)
