@@ -76,6 +76,16 @@ def test_success_is_not_blamed_for_a_repetition_without_effect(path):
     assert play.counts() == {"Lever": (1, 2)}
 
 
+def test_success_is_not_blamed_if_the_effect_happened_before_it_was_shown(path):
+    play = Play(path)
+    play.turn(1, look=False, **WORKS)
+    play.turn(2, **FAILS)
+    assert play.counts() == {}
+    play.turn(3, "ring bell", look=False, died=True)
+    play.turn(4, "ring bell", **FAILS)
+    assert play.counts() == {"Bell": (0, 1)}
+
+
 def test_new_memory_is_blamed_only_if_it_names_an_exit(path):
     play = Play(path)
     learned = {"category": "SUCCESS", "episode": 2, "turns": "1"}
@@ -159,7 +169,7 @@ def test_credit_is_in_journal_and_trials(path):
         ("credited", "Lever", "“pull lever” worked in turn 4: score +5"),
         ("credited", "Bell", "“ring the bell” did not work in turn 6: nothing changed"),
     ]
-    assert list(play.manager.store.trials.trials()) == [
+    assert list(play.manager.store.journal.trials()) == [
         Trial(2, 4, 5, "Lever", "pull lever", "score +5", True, (1, 1)),
         Trial(2, 6, 5, "Bell", "ring the bell", "nothing changed", False, (0, 1)),
     ]
@@ -229,15 +239,17 @@ def test_counts_match_a_simple_model(tmp_path_factory, turns, cuts, reopened):
     for at, (number, action, works) in enumerate(turns):
         play.turn(number, action, **(WORKS if works else FAILS))
         title = {"pull lever": "Lever", "ring bell": "Bell"}.get(action)
-        if title and (number, title) not in seen and (works or title not in done):
+        is_blamed = works or title not in done
+        done |= {title} if works else set()
+        if title and (number, title) not in seen and is_blamed:
             seen.add((number, title))
-            done |= {title} if works else set()
             worked, tried = expected.get(title, (0, 0))
             expected[title] = worked + works, tried + 1
         if at in cuts or at in reopened:
             play.manager.save_session(path.parent)
         if at in reopened:
             play = Play(path)
+            assert play.manager.restore_session(path.parent)
     play.manager.reset_episode()
     assert play.counts() == expected
 

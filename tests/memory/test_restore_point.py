@@ -42,7 +42,7 @@ class Marked:
         return SimpleMemoryManager.open(self.workdir).rollback().restore(self.point, ())
 
 
-_TABLES = ("journal", "trials", "judgments")
+_TABLES = ("journal", "judgments")
 
 
 class MarkedHome:

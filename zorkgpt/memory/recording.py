@@ -84,7 +84,6 @@ class TurnRecorder:
             row = row_of_turn(turn, self._state.episode)
             repeated = context.repeated or is_repeated(row, self.experience)
             turn = replace(turn, context=replace(context, repeated=repeated))
-            self.experience.add(row)
             with self._known.store.guard:
                 dangers = [
                     (subject, memory)
@@ -92,7 +91,10 @@ class TurnRecorder:
                     for memory in self._known.current(subject)
                     if memory.persistence.outlives_episode and is_observed_loss(memory)
                 ]
-                self._writer.credit.note(location_id, action, context, self._state.episode, dangers=dangers)
+                self._writer.credit.note(
+                    location_id, action, context, self._state.episode, experience=self.experience, dangers=dangers
+                )
+            self.experience.add(row)
         self._keep_ledger(location_id, name, context)
         self._known.note_name(location_id, name)
         if context.first_look and context.location_after is not None:

@@ -59,7 +59,7 @@ class MemoryWriter:
         self.known = KnownMemories(store, log)
         self.observations = Observations(store.journal)
         self.events = MemoryEvents(self.known, log, debug=debug)
-        self.credit = CreditCounter(store.trials, log, learned_in=self.observations.turn_when_learned)
+        self.credit = CreditCounter(store.journal, learned_in=self.observations.turn_when_learned)
         self.deduplicator = deduplicator
         self.write_failures = 0
         self._failure_logged = ""
@@ -311,7 +311,7 @@ class MemoryWriter:
                     if draft.is_changed:
                         self._failure_logged = ""
                     if draft.is_changed or counts_only:
-                        self.credit.written(draft)
+                        self.credit.drop()
                         self.visits.written(draft)
                 else:
                     at = utc_now()
@@ -400,7 +400,7 @@ class MemoryWriter:
         known.names = {place: name for place, name in known.names.items() if not is_trace(name) and place not in gone}
         self.events.forget(is_trace, gone)
         self.observations.clear()
-        self.credit.forget(is_trace)
+        self.credit.forget()
         if self.deduplicator is not None:
             self.deduplicator.forget()
 

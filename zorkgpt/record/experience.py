@@ -25,6 +25,8 @@ class ExperienceRow:
     outcome: int = 0
     """A set of flags."""
     points: int = 0
+    result: str = ""
+    """What it led to, as the memory describes it. "" if unknown."""
     response: str = ""
     """The response to an action without effect."""
     command: str = ""

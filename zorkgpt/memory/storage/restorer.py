@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from zorkgpt.log import get_logger
 from zorkgpt.memory.storage.book import Draft
-from zorkgpt.memory.storage.tables import AnswerTable, Journal, Rows, Trials, discard
+from zorkgpt.memory.storage.tables import AnswerTable, Journal, Rows, discard
 from zorkgpt.restore_point import NoteChange
 
 log = get_logger(__name__)
@@ -19,7 +19,6 @@ class RestorableStore(Protocol):
     """A store whose parts can be restored: the sections of a database, or a whole file."""
 
     journal: Journal
-    trials: Trials
     answers: AnswerTable
 
     @property
@@ -88,10 +87,9 @@ class CheckpointRestorer:
         if rows and not rows[0][0]:
             return
         if not rows:
-            ends = self._store.journal.size(), self._store.trials.size()
             database.put(
-                "INSERT INTO zorkgpt_undo (writer, number, journal, trials, is_ours) VALUES (%s, %s, %s, %s, 1)",
-                [(self._writer, self._number, *ends)],
+                "INSERT INTO zorkgpt_undo (writer, number, journal, is_ours) VALUES (%s, %s, %s, 1)",
+                [(self._writer, self._number, self._store.journal.size())],
             )
         insert = "INSERT INTO zorkgpt_undo_parts (writer, position, data) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
         database.put(insert, [(self._writer, position, data) for position, data in parts.items()])
@@ -115,15 +113,15 @@ class CheckpointRestorer:
         with store.transaction(), database.change():
             # Continue as the writer of the checkpoint, since this process may be killed before the next one.
             self._writer = str(point["writer"])
-            query = "SELECT journal, trials, is_ours FROM zorkgpt_undo WHERE writer = %s AND number = %s"
+            query = "SELECT journal, is_ours FROM zorkgpt_undo WHERE writer = %s AND number = %s"
             rows = database.rows(query, (self._writer, int(point["number"])))
             if not rows:
                 # Nothing was changed since.
                 discard(database, answers=int(point["judgments"]))
                 return True
-            journal, trials, is_ours = rows[0]
+            journal, is_ours = rows[0]
             if is_ours:
-                discard(database, journal=journal, trials=trials, answers=int(point["judgments"]))
+                discard(database, journal=journal, answers=int(point["judgments"]))
                 query = "SELECT position, data FROM zorkgpt_undo_parts WHERE writer = %s"
                 store.put_back(dict(database.rows(query, [self._writer])))
             self._forget()

@@ -1,4 +1,4 @@
-"""The tables beside the memories: the journal, the trials, and the answers of a model. The same on every database."""
+"""The tables beside the memories: the journal and the answers of a model. The same on every database."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.errors import MemoryStoreError, OutOfBounds
@@ -25,8 +25,6 @@ from zorkgpt.memory.storage.history import (
     record_of,
     replayed,
     row_of,
-    trial_of,
-    trial_row,
 )
 from zorkgpt.memory.storage.traces import Traces, record_without
 
@@ -56,13 +54,6 @@ CREATE INDEX IF NOT EXISTS zorkgpt_journal_place ON zorkgpt_journal (place);
 CREATE INDEX IF NOT EXISTS zorkgpt_journal_memory ON zorkgpt_journal (memory, id);
 CREATE INDEX IF NOT EXISTS zorkgpt_journal_by_person ON zorkgpt_journal (id) WHERE {_BY_PERSON};
 CREATE INDEX IF NOT EXISTS zorkgpt_journal_episode ON zorkgpt_journal (episode, id) WHERE episode IS NOT NULL;
-CREATE TABLE IF NOT EXISTS zorkgpt_trials (
-    id {{key}},
-    machine text NOT NULL,
-    episode text NOT NULL,
-    record text NOT NULL
-);
-CREATE INDEX IF NOT EXISTS zorkgpt_trials_episode ON zorkgpt_trials (episode);
 CREATE TABLE IF NOT EXISTS zorkgpt_judgments (
     id {{key}},
     key text NOT NULL UNIQUE,
@@ -125,6 +116,14 @@ MIGRATIONS: tuple[str, ...] = (
 A new database gets the tables of version 1 and all upgrades. Types are written as in `STORE_SCHEMA`.
 """
 
+COUNTS_SCHEMA = """
+ALTER TABLE zorkgpt_journal ADD COLUMN counted text;
+CREATE INDEX zorkgpt_journal_counted ON zorkgpt_journal (memory, counted) WHERE counted IS NOT NULL;
+DROP TABLE IF EXISTS zorkgpt_trials;
+ALTER TABLE zorkgpt_undo DROP COLUMN trials
+"""
+"""The upgrade of databases with a table of trials. `counted` identifies a trial. See `Journal.is_counted`."""
+
 STATE_SCHEMA = """
 CREATE TABLE IF NOT EXISTS zorkgpt_state (
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
@@ -165,28 +164,40 @@ class Rows(Protocol):
         ...
 
 
-class Records:
-    """A table of JSON records to which records are appended. Positions are row numbers."""
+class Journal:
+    """Every change of a memory, lasting or ephemeral, in order. Records are JSON, and positions are row numbers.
 
-    table: str
+    Args:
+        machine: Identifies the writer of trials, because two machines may use the same episode numbers.
+    """
 
-    def __init__(self, database: Rows) -> None:
+    def __init__(
+        self,
+        database: Rows,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        *,
+        machine: str = "",
+        has_turns: bool = True,
+    ) -> None:
         self._database = database
+        self._now = now
+        self._machine = machine
+        self._has_turns = has_turns
         self._scope = EVERYWHERE
 
-    def within(self, scope: PlaceScope) -> Self:
-        """Return the table without the records of places outside a scope."""
+    def within(self, scope: PlaceScope) -> "Journal":
+        """Return the journal without the records of places outside a scope."""
         table = copy(self)
         table._scope = scope
         return table
 
     def size(self) -> int:
         """Return the position of the last record. 0 if there is none."""
-        return int(self._database.value(f"SELECT coalesce(max(id), 0) FROM {self.table}"))
+        return int(self._database.value("SELECT coalesce(max(id), 0) FROM zorkgpt_journal"))
 
     def texts_from(self, start: int) -> Iterator[tuple[int, str]]:
         """Yield the position and the JSON of each record after this position."""
-        query = f"SELECT id, record FROM {self.table} WHERE id > %s ORDER BY id LIMIT %s"
+        query = "SELECT id, record FROM zorkgpt_journal WHERE id > %s ORDER BY id LIMIT %s"
         while page := self._database.rows(query, (start, _PAGE)):
             yield from page
             start = page[-1][0]
@@ -196,32 +207,8 @@ class Records:
 
         If it changes, the table was rolled back.
         """
-        rows = self._database.rows(f"SELECT record FROM {self.table} WHERE id = %s", (position,))
+        rows = self._database.rows("SELECT record FROM zorkgpt_journal WHERE id = %s", (position,))
         return str(rows[0][0]) if rows else ""
-
-    def erase(self, traces: Traces) -> None:
-        """Delete the records about erased memories, and clean the others."""
-        self._clean(self._database.rows(f"SELECT id, record FROM {self.table}"), traces)
-
-    def _clean(self, rows: Iterable[tuple[int, str]], traces: Traces) -> None:
-        changed = [(number, new) for number, text in rows if (new := record_without(text, traces)) != text]
-        self._database.put(f"DELETE FROM {self.table} WHERE id = %s", [(number,) for number, new in changed if not new])
-        self._database.put(
-            f"UPDATE {self.table} SET record = %s WHERE id = %s", [(new, number) for number, new in changed if new]
-        )
-
-
-class Journal(Records):
-    """Every change of a memory, lasting or ephemeral, in order."""
-
-    table = "zorkgpt_journal"
-
-    def __init__(
-        self, database: Rows, now: Callable[[], datetime] = lambda: datetime.now(UTC), *, has_turns: bool = True
-    ) -> None:
-        super().__init__(database)
-        self._now = now
-        self._has_turns = has_turns
 
     def append(
         self, changes: Iterable[Change], *, source: str = "agent", turn_stamp: TurnStamp | None = None, at: str = ""
@@ -245,8 +232,8 @@ class Journal(Records):
             if not self._scope.contains(place := record.change.location_id):
                 raise MemoryStoreError(f"{place_in_words(place)} is outside the scope {self._scope.path}.")
         self._database.put(
-            "INSERT INTO zorkgpt_journal (place, source, episode, memory, kind, at, record) "
-            "VALUES (%s, %s, %s, %s, %s, %s, %s)",
+            "INSERT INTO zorkgpt_journal (place, source, episode, memory, kind, at, record, counted) "
+            "VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
             [
                 (
                     render_place(record.change.location_id),
@@ -256,6 +243,7 @@ class Journal(Records):
                     record.change.kind,
                     record.at,
                     json.dumps(row_of(record)),
+                    None if (trial := Trial.of(record)) is None else self._counted(trial.episode, trial.turn),
                 )
                 for record in new
             ],
@@ -311,6 +299,26 @@ class Journal(Records):
             condition = f"{condition} AND {_IS_NO_COUNT}"
         return self._select(condition, (memory, render_place(place), *kinds))
 
+    def is_counted(self, memory: str, episode: int | str, turn: int) -> bool:
+        """Return whether this machine has counted a trial of the memory with this id in a turn."""
+        query = "SELECT 1 FROM zorkgpt_journal WHERE memory = %s AND counted = %s"
+        return bool(self._database.rows(query, (memory, self._counted(episode, turn))))
+
+    def trials(self) -> Iterator[Trial]:
+        """Yield the trials of all machines, in the order in which they were counted."""
+        return self._trials("")
+
+    def own_trials(self, episode: int | str | None = None) -> Iterator[Trial]:
+        """Yield the trials of this machine, in the same order. `episode` defaults to all episodes."""
+        return self._trials(f"{self._machine}:" if episode is None else self._counted(episode, ""))
+
+    def _trials(self, beginning: str) -> Iterator[Trial]:
+        condition = "counted IS NOT NULL AND substr(counted, 1, %s) = %s"
+        return filter(None, map(Trial.of, self._select(condition, (len(beginning), beginning))))
+
+    def _counted(self, episode: int | str, turn: int | str) -> str:
+        return f"{self._machine}:{_key(episode_key(episode))}:{turn}"
+
     def history(self, place: SubjectKey, memory: str) -> list[HistoryRecord]:
         """Return the records of the memory with this id, oldest first, including those from before it was moved."""
         query = "SELECT place, kind, id, record FROM zorkgpt_journal WHERE memory = %s ORDER BY id"
@@ -350,13 +358,19 @@ class Journal(Records):
         self._database.put("UPDATE zorkgpt_journal SET memory = %s WHERE id = %s", ids)
 
     def erase(self, traces: Traces) -> None:
+        """Delete the records about erased memories, and clean the others."""
         gone = [(render_place(place),) for place in traces.gone]
         self._database.put("DELETE FROM zorkgpt_journal WHERE place = %s", gone)
         others = [(place, memory) for place, memory in traces.removed if place not in traces.gone]
         removed = [(memory, render_place(place)) for place, memory in others]
         self._database.put("DELETE FROM zorkgpt_journal WHERE memory = %s AND place = %s", removed)
-        if traces.texts or traces.titles:
-            super().erase(traces)
+        if not (traces.texts or traces.titles):
+            return
+        rows = self._database.rows("SELECT id, record FROM zorkgpt_journal")
+        changed = [(number, new) for number, text in rows if (new := record_without(text, traces)) != text]
+        self._database.put("DELETE FROM zorkgpt_journal WHERE id = %s", [(at,) for at, new in changed if not new])
+        query = "UPDATE zorkgpt_journal SET record = %s WHERE id = %s"
+        self._database.put(query, [(new, at) for at, new in changed if new])
 
     def last_place(self, memory: str) -> SubjectKey | None:
         """Return the last place of the memory with this id. None if unknown."""
@@ -387,48 +401,6 @@ class Journal(Records):
     def by_person(self, start: int) -> Iterator[HistoryRecord]:
         """Yield the changes that a person made after this position, oldest first."""
         return self._select(f"{_BY_PERSON} AND id > %s", (start,))
-
-
-class Trials(Records):
-    """Every trial of a memory, in the order in which they were counted.
-
-    Args:
-        machine: Identifies the writer, because two machines may use the same episode numbers.
-    """
-
-    table = "zorkgpt_trials"
-
-    def __init__(self, database: Rows, machine: str = "") -> None:
-        super().__init__(database)
-        self._machine = machine
-
-    def append(self, trials: Iterable[Trial]) -> None:
-        """Add trials, within the transaction that counts them."""
-        self._database.put(
-            "INSERT INTO zorkgpt_trials (machine, episode, record) VALUES (%s, %s, %s)",
-            [(self._machine, _key(episode_key(trial.episode)), json.dumps(trial_row(trial))) for trial in trials],
-        )
-
-    def trials(self) -> Iterator[Trial]:
-        """Yield the trials of all machines, oldest first."""
-        return self._read(self._database.rows("SELECT record FROM zorkgpt_trials ORDER BY id"))
-
-    def own_trials(self, episode: int | str | None = None) -> Iterator[Trial]:
-        """Yield the trials of this machine, oldest first. `episode` defaults to all episodes."""
-        query, parameters = "SELECT record FROM zorkgpt_trials WHERE machine = %s", [self._machine]
-        if episode is not None:
-            query += " AND episode = %s"
-            parameters.append(_key(episode_key(episode)))
-        return self._read(self._database.rows(f"{query} ORDER BY id", parameters))
-
-    def _read(self, rows: Iterable[tuple[str]]) -> Iterator[Trial]:
-        for (text,) in rows:
-            try:
-                trial = trial_of(_parsed(text))
-            except (KeyError, TypeError, ValueError):
-                continue
-            if self._scope.contains(trial.location_id):
-                yield trial
 
 
 class AnswerTable:
@@ -468,15 +440,11 @@ class AnswerTable:
         self._database.put("DELETE FROM zorkgpt_judgments", [()])
 
 
-def discard(
-    database: Rows, *, journal: int | None = None, trials: int | None = None, answers: int | None = None
-) -> None:
-    """Delete the changes of lasting memories, the trials and the answers after these positions."""
+def discard(database: Rows, *, journal: int | None = None, answers: int | None = None) -> None:
+    """Delete the changes of lasting memories and the answers after these positions."""
     if journal is not None:
         database.put("DELETE FROM zorkgpt_journal WHERE episode IS NULL AND id > %s", [(journal,)])
         database.put("DELETE FROM zorkgpt_turns WHERE position > %s", [(journal,)])
-    if trials is not None:
-        database.put("DELETE FROM zorkgpt_trials WHERE id > %s", [(trials,)])
     if answers is not None:
         database.put("DELETE FROM zorkgpt_judgments WHERE id > %s", [(answers,)])
 

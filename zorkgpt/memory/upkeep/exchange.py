@@ -226,7 +226,7 @@ def lasting_only(memories: Iterable[LocatedMemory]) -> tuple[list[LocatedMemory]
 
 
 def convert(source: Store | EarlierStore, target: Store) -> int:
-    """Copy all memories with their journal and trials to an empty store, and return the number of memories.
+    """Copy all memories with their journal to an empty store, and return the number of memories.
 
     Only another Markdown file keeps the text between the memories.
 
@@ -240,7 +240,6 @@ def convert(source: Store | EarlierStore, target: Store) -> int:
         # First, because records of earlier versions get whole ids.
         target.journal.copy(source.journal)
         draft.rewrite(_dated(document, target.journal))
-    target.trials.append(source.trials.trials())
     return len(document.find(EVERY))
 
 
