@@ -4,6 +4,7 @@ Places, states and outcomes are compared but not interpreted. The rows are a fol
 those of its turns again.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -62,7 +63,8 @@ class Experience:
         self.rows: list[ExperienceRow] = []
         self._at: dict[Place, list[ExperienceRow]] = {}
         self._tries: dict[Place, dict[str, list[ExperienceRow]]] = {}
-        self._of: dict[str, list[ExperienceRow]] = {}
+        self._outcomes: dict[str, Counter[int]] = {}
+        """Action → how often each outcome occurred."""
         self._overruling: dict[str, list[ExperienceRow]] = {}
 
     def add(self, row: ExperienceRow) -> None:
@@ -70,7 +72,7 @@ class Experience:
         self.rows.append(row)
         self._at.setdefault(row.place, []).append(row)
         self._tries.setdefault(row.place, {}).setdefault(row.action, []).append(row)
-        self._of.setdefault(row.action, []).append(row)
+        self._outcomes.setdefault(row.action, Counter())[row.outcome] += 1
         for judge in row.overruled:
             self._overruling.setdefault(judge, []).append(row)
 
@@ -83,10 +85,15 @@ class Experience:
         yield from self.earlier.at(place) if self.earlier else ()
         yield from self._at.get(place, ())
 
-    def of(self, action: str) -> Iterator[ExperienceRow]:
-        """Yield the rows of an action at any place, earlier episodes first."""
-        yield from self.earlier.of(action) if self.earlier else ()
-        yield from self._of.get(action, ())
+    def count(self, action: str, outcome: int | None = None) -> int:
+        """Return how often an action was taken at any place, in all episodes.
+
+        Args:
+            outcome: Counts only the rows with one of these flags.
+        """
+        outcomes = self._outcomes.get(action, {}).items()
+        own = sum(times for shown, times in outcomes if outcome is None or shown & outcome)
+        return own + (self.earlier.count(action, outcome) if self.earlier else 0)
 
     def overruling(self, judge: str) -> Iterator[ExperienceRow]:
         """Yield the rows of the actions that this judge had rejected, earlier episodes first."""
