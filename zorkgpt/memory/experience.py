@@ -43,6 +43,7 @@ def row_of_turn(turn: SynthesisRequest, episode: int | str) -> ExperienceRow:
         state_key(turn) if context.nothing_changed else "",
         sum(flag for flag, is_set in flags.items() if is_set),
         result=outcome_of(context),
+        command=turn.action,
     )
 
 
@@ -66,13 +67,13 @@ def worked_at(experience: Experience, place: PlaceKey) -> set[str]:
 
 def saved_rows(experience: Experience) -> list[list[Any]]:
     """Return the rows of the episode as plain values."""
-    return [[row.place, row.turn, row.action, row.state, row.outcome, row.result] for row in experience.rows]
+    return [[row.place, row.turn, row.command, row.state, row.outcome, row.result] for row in experience.rows]
 
 
 def restored_experience(episode: int | str, saved: Iterable[Sequence[Any]]) -> Experience:
     """Return the experience of an episode from what `saved_rows` returned."""
     experience = Experience()
-    for place, turn, action, state, outcome, result in saved:
-        row = ExperienceRow(episode, int(turn), saved_place(place), str(action), str(state), int(outcome))
-        experience.add(replace(row, result=str(result)))
+    for place, turn, command, state, outcome, result in saved:
+        row = ExperienceRow(episode, int(turn), saved_place(place), folded(str(command)), str(state), int(outcome))
+        experience.add(replace(row, command=str(command), result=str(result)))
     return experience
