@@ -11,7 +11,9 @@ from session.checkpoint import Opening, Run, Snapshot, TurnDecision
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
+from zorkgpt.errors import CheckpointError, MemoryStoreError
 from zorkgpt.log import get_logger
+from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.record.events import EventKind, Events
 from zorkgpt.restore_point import Restorer
 from zorkgpt.run_folder import run_directory
@@ -30,6 +32,7 @@ class CheckpointManager(BaseManager):
         run: The story, the player and the options of the episode.
         interval_turns: The turns between two checkpoints.
         snapshots: The other parts of a checkpoint, by name.
+        memory: The memory, whose changes since the checkpoint are undone.
         restorers: Roll back the shared files, after everything else is restored.
         background: The work that waits for answers. No checkpoint is written while some of it is half done, because a
             checkpoint would contain only a part of its changes.
@@ -45,6 +48,7 @@ class CheckpointManager(BaseManager):
         interval_turns: int,
         game: Game,
         snapshots: Mapping[str, Snapshot],
+        memory: SimpleMemoryManager | None,
         restorers: Sequence[Restorer],
         background: BackgroundQuestions,
     ) -> None:
@@ -53,6 +57,7 @@ class CheckpointManager(BaseManager):
         self._run = run
         self._game = game
         self._snapshots = snapshots
+        self._memory = memory
         self._restorers = restorers
         self._background = background
         self._interval = interval_turns
@@ -147,6 +152,11 @@ class CheckpointManager(BaseManager):
         for name, part in self._snapshots.items():
             if (state := snapshots.get(name)) is not None:
                 part.restore(state)
+        if self._memory is not None:
+            try:
+                self._memory.revert_to(snapshots["memory"])
+            except MemoryStoreError as error:
+                raise CheckpointError(f"The memories can't be returned to the checkpoint: {error}") from None
         self._record.roll_back(snapshots, self.game_state.turn_count)
         # The episode is running again.
         self._events.remove(saved.episode, EventKind.TRAIL)

@@ -203,7 +203,6 @@ def _critic(services: Services) -> Critic | None:
 def _checkpoints(
     services: Services, knowledge: KnowledgeManager | None, snapshots: Mapping[str, Snapshot]
 ) -> CheckpointManager:
-    shared = (services.memory, knowledge)
     return CheckpointManager(
         services.config,
         services.state,
@@ -213,7 +212,8 @@ def _checkpoints(
         interval_turns=services.config.checkpoint_interval_turns or (10 if services.llm is None else 1),
         game=services.game,
         snapshots=snapshots,
-        restorers=[part.rollback() for part in shared if part is not None],
+        memory=services.memory,
+        restorers=[] if knowledge is None else [knowledge.rollback()],
         background=services.background,
     )
 

@@ -1,7 +1,8 @@
 """The options of a run, and the parts that its managers and its player share."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from logging import Logger
@@ -133,6 +134,17 @@ class Services:
     def earlier(self, episode: int) -> Experience:
         """Return what the actions before an episode led to. Nothing without memory."""
         return Experience() if self.memory is None else self.trails.experience(episode)
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Commit the changes of the memory and of the record in the block together, or none of them if it raises."""
+        with ExitStack() as transactions:
+            store = None if self.memory is None else self.memory.store
+            if not isinstance(store, MarkdownStore):
+                transactions.enter_context(self.record.turn())
+            if store is not None:
+                transactions.enter_context(store.turn())
+            yield
 
     @property
     def player_decides(self) -> bool:

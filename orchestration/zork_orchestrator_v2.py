@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import Protocol
 
 from managers.episode_synthesizer import EpisodeSynthesizer
@@ -145,17 +145,7 @@ class ZorkOrchestratorV2:
         """Play one turn, with the given action or the player's choice. Start an episode if none is running."""
         if not self._open:
             self.reset_episode()
-        memory = self.services.memory
-        with nullcontext() if memory is None else memory.store.together():
-            return self._process_turn(action)
-
-    def _process_turn(self, action: str | None) -> TurnRecord:
-        record = self._cycle.play(action)
-        if self.services.memory:
-            self.services.memory.process_turn(record)
-        self._episodes.process_turn(record)
-        self.managers.checkpoints.add_turn(record)
-        self._watch.lap(Part.LOGGING)
+        record = self._cycle.play(action, self._finish_turn)
         # Notify watchers before the checkpoint, because a turn after it is not played again on resuming.
         for watcher in self._watchers:
             watcher.turn_played(record)
@@ -165,6 +155,12 @@ class ZorkOrchestratorV2:
             manager.process_periodic_update()
             self._watch.lap(Part.LOGGING if manager in writing else Part.MANAGERS)
         return record
+
+    def _finish_turn(self, record: TurnRecord) -> None:
+        if self.services.memory:
+            self.services.memory.process_turn(record)
+        self._episodes.process_turn(record)
+        self.managers.checkpoints.add_turn(record)
 
     def play_episode(self, *, resume: int | None = None) -> EpisodeEnded:
         """Play a whole episode, to death, victory or the turn limit.

@@ -11,7 +11,7 @@ from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import as_read
 from zorkgpt.memory.storage.escaping import single_spaced
 from zorkgpt.memory.storage.history import TurnStamp, dated
-from zorkgpt.memory.storage.lasting import Filters, LastingMemories, episodes_of, heading_of
+from zorkgpt.memory.storage.lasting import Filters, Heading, LastingMemories, episodes_of, heading_of
 from zorkgpt.memory.storage.traces import Traces
 from zorkgpt.memory.storage.versions import observed, superseded
 
@@ -149,6 +149,16 @@ class Draft:
         lasting = self.lasting.erased(traces)
         self._is_rewritten = self._is_rewritten or lasting is not self.lasting
         self.book = replace(self.book, lasting=lasting)
+
+    def put_back(self, change: Change) -> None:
+        """Return a memory to an earlier state. Neither the return nor a visit is recorded."""
+        self.book = self.book.apply([change])
+        self._is_rewritten = True
+
+    def head(self, place: SubjectKey, heading: Heading | None) -> None:
+        """Set name and visits of a place without recording it. None removes a place without memories."""
+        self.book = replace(self.book, lasting=self.lasting.headed(place, heading))
+        self._is_rewritten = True
 
     def discard(self) -> None:
         """Undo everything. Nothing can be changed afterwards."""

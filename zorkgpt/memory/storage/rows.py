@@ -95,11 +95,8 @@ class MemoryRows:
         self._places: dict[SubjectKey, _PlaceRow | None] = {}
         """None for a place that doesn't exist."""
         self._cached = 0
-        self.before: dict[int, bytes | None] | None = None
-        """The rows before this transaction, as JSON: by number for memories, and by negative number for places.
-
-        None if they are not needed, and for a row that did not exist.
-        """
+        self.headings_before: dict[SubjectKey, Heading | None] = {}
+        """The headings before this transaction of the places whose headings it has changed. None if there was none."""
         self._at = ""
         self._new: list[tuple[SubjectKey, Memory]] = []
         """Memories that wait to be written together, before the next query or statement."""
@@ -342,13 +339,13 @@ class MemoryRows:
     # Changing
 
     @contextmanager
-    def changing(self, *, at: str, keeps_before: bool) -> Iterator[None]:
+    def changing(self, *, at: str) -> Iterator[None]:
         """Begin a transaction. Waiting rows are written when the block ends.
 
         Args:
             at: The time of the changes, in the format of `Memory.created_at`.
         """
-        self.before = {} if keeps_before else None
+        self.headings_before = {}
         self._at = at
         self._new, self._counted = [], {}
         self._new_ids, self._free_ids = set(), set()
@@ -398,7 +395,6 @@ class MemoryRows:
             self._add(new, replace(stored.memory, id=stored.id))
         heading, row = self._place_of(old), self._place_of(new)
         if heading is not None:
-            self._note(-heading.number, "zorkgpt_places")
             self._put("DELETE FROM zorkgpt_places WHERE number = %s", [(heading.number,)])
             self._places[old] = None
             if row is None:
@@ -429,23 +425,13 @@ class MemoryRows:
         self._write()
         self._drop()
 
-    def put_back(self, rows: Mapping[int, bytes | None]) -> None:
-        """Restore rows from the values of `before`."""
-        self._write()
-        for key, data in rows.items():
-            table, number = ("zorkgpt_memories", key) if key > 0 else ("zorkgpt_places", -key)
-            self._put(f"DELETE FROM {table} WHERE number = %s", [(number,)])
-            if key > 0:
-                self._put("DELETE FROM zorkgpt_metadata WHERE number = %s", [(number,)])
-            if data is None:
-                continue
-            values = json.loads(bytes(data))
-            if key > 0:
-                memory = memory_in([values[name] for name in READ])
-                self._insert_rows([(number, place_in(values["place"]), values["name"], memory)])
-            else:
-                self._put(_INSERT_PLACE, [[values[name] for name in ("number", "place", "name", "visits", "episodes")]])
-        self._drop()
+    def headed(self, place: SubjectKey, heading: Heading | None) -> "MemoryRows":
+        """Change the row of a place."""
+        if heading is None:
+            self.remove_place(place)
+        else:
+            self.set_heading(place, heading)
+        return self
 
     def _found(self, place: SubjectKey, memory: Memory) -> _Stored:
         key = memory_id(place, memory)
@@ -465,7 +451,6 @@ class MemoryRows:
         if not old.number:
             self._write()
             old = self._found(place, old.memory)
-        self._note(old.number, "zorkgpt_memories")
         self._put(self._update, [(*values_of(place, self._name(place), new), old.number)])
         if old.memory.metadata != new.metadata:
             self._put("DELETE FROM zorkgpt_metadata WHERE number = %s", [(old.number,)])
@@ -478,7 +463,6 @@ class MemoryRows:
         if not old.number:
             self._write()
             old = self._found(place, old.memory)
-        self._note(old.number, "zorkgpt_memories")
         self._delete_rows([old.number])
         self._memories[place].remove(old)
 
@@ -524,19 +508,9 @@ class MemoryRows:
 
     def _set_heading(self, place: SubjectKey, heading: Heading) -> None:
         row = self._place_of(place)
+        self.headings_before.setdefault(place, None if row is None else row.heading)
         self._counted[place] = heading
         self._places[place] = _PlaceRow(0 if row is None else row.number, heading)
-
-    def _note(self, key: int, table: str) -> None:
-        """Keep the original of a row before its first change."""
-        if self.before is None or key in self.before:
-            return
-        names = READ if key > 0 else ("number", "place", "name", "visits", "episodes")
-        rows = self._rows(f"SELECT {', '.join(names)} FROM {table} WHERE number = %s", (abs(key),))
-        values = dict(zip(names, rows[0], strict=True))
-        if key > 0:
-            values["name"] = self._name(place_in(values["place"]))
-        self.before[key] = json.dumps(values).encode()
 
     def _name(self, place: SubjectKey) -> str:
         row = self._place_of(place)
@@ -557,8 +531,6 @@ class MemoryRows:
             if stored is not None:
                 at = next(at for at, each in enumerate(stored) if each.memory is memory)
                 stored[at] = stored[at]._replace(number=number)
-            if self.before is not None:
-                self.before.setdefault(number, None)
 
     def _write_places(self, counted: Mapping[SubjectKey, Heading]) -> None:
         new, changed = [], []
@@ -568,7 +540,6 @@ class MemoryRows:
             assert row is not None
             episodes = json.dumps(list(map(episode_key, row.heading.episodes)))
             if row.number:
-                self._note(-row.number, "zorkgpt_places")
                 changed.append((text_column(row.heading.name), row.heading.visits, episodes, row.number))
             else:
                 new.append((place, column_of(place), text_column(row.heading.name), row.heading.visits, episodes))
@@ -580,8 +551,6 @@ class MemoryRows:
             row = self._places[place]
             assert row is not None
             self._places[place] = row._replace(number=number)
-            if self.before is not None:
-                self.before.setdefault(-number, None)
 
     def _insert_rows(self, rows: Sequence[tuple[int, SubjectKey, str, Memory]]) -> None:
         self._database.put(

@@ -1,18 +1,26 @@
 """The tables beside the memories: the journal and the answers of a model. The same on every database."""
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.errors import MemoryStoreError, OutOfBounds
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import Memory, SubjectKey, episode_key
-from zorkgpt.memory.places import has_prefix, parse_place, place_in_words, render_place
+from zorkgpt.memory.models import Memory, SubjectKey, episode_key, same_episode
+from zorkgpt.memory.places import (
+    has_prefix,
+    parse_place,
+    place_from_json,
+    place_in_words,
+    place_to_json,
+    render_place,
+)
 from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
 from zorkgpt.memory.storage.changes import Change, ChangeKind
 from zorkgpt.memory.storage.history import (
@@ -30,6 +38,9 @@ from zorkgpt.memory.storage.traces import Traces, record_without
 
 _PAGE = 5_000
 """Number of rows read at a time."""
+_VISITED = "visited"
+"""The kind of the rows about visits."""
+_IS_CHANGE = f"kind != '{_VISITED}'"
 _MOST_PARAMETERS = 400
 """Maximum number of parameters of a query."""
 
@@ -78,23 +89,6 @@ CREATE TABLE IF NOT EXISTS zorkgpt_vectors (
 """
 """Vectors in SQLite. PostgreSQL uses pgvector instead."""
 
-UNDO_SCHEMA = """
-CREATE TABLE IF NOT EXISTS zorkgpt_undo (
-    writer text PRIMARY KEY,
-    number bigint NOT NULL,
-    journal bigint NOT NULL,
-    trials bigint NOT NULL,
-    is_ours integer NOT NULL
-);
-CREATE TABLE IF NOT EXISTS zorkgpt_undo_parts (
-    writer text NOT NULL,
-    position bigint NOT NULL,
-    data {blob},
-    PRIMARY KEY (writer, position)
-);
-"""
-"""Parts of the memories at the time of checkpoints. See `zorkgpt.memory.storage.restorer`."""
-
 TURNS_SCHEMA = """
 CREATE TABLE zorkgpt_turns (
     id {key},
@@ -119,8 +113,7 @@ A new database gets the tables of version 1 and all upgrades. Types are written 
 COUNTS_SCHEMA = """
 ALTER TABLE zorkgpt_journal ADD COLUMN counted text;
 CREATE INDEX zorkgpt_journal_counted ON zorkgpt_journal (memory, counted) WHERE counted IS NOT NULL;
-DROP TABLE IF EXISTS zorkgpt_trials;
-ALTER TABLE zorkgpt_undo DROP COLUMN trials
+DROP TABLE IF EXISTS zorkgpt_trials
 """
 """The upgrade of databases with a table of trials. `counted` identifies a trial. See `Journal.is_counted`."""
 
@@ -164,8 +157,22 @@ class Rows(Protocol):
         ...
 
 
+class VisitRow(NamedTuple):
+    """A row of the journal about visits."""
+
+    place: SubjectKey
+    visits: int
+    """The number of visits that were counted."""
+    episodes: tuple[int | str, ...]
+    """The episodes that were added to those of the place."""
+    is_first: bool
+    """Whether nothing was known of the place before."""
+
+
 class Journal:
-    """Every change of a memory, lasting or ephemeral, in order. Records are JSON, and positions are row numbers.
+    """Every change of a memory, lasting or ephemeral, and every visit in a turn, in order.
+
+    Records are JSON, and positions are row numbers.
 
     Args:
         machine: Identifies the writer of trials, because two machines may use the same episode numbers.
@@ -197,7 +204,7 @@ class Journal:
 
     def texts_from(self, start: int) -> Iterator[tuple[int, str]]:
         """Yield the position and the JSON of each record after this position."""
-        query = "SELECT id, record FROM zorkgpt_journal WHERE id > %s ORDER BY id LIMIT %s"
+        query = f"SELECT id, record FROM zorkgpt_journal WHERE id > %s AND {_IS_CHANGE} ORDER BY id LIMIT %s"
         while page := self._database.rows(query, (start, _PAGE)):
             yield from page
             start = page[-1][0]
@@ -249,6 +256,47 @@ class Journal:
             ],
         )
 
+    def add_visits(self, visits: Iterable[VisitRow], turn_stamp: TurnStamp, at: str) -> None:
+        """Add a row for the visits to each place."""
+        self._database.put(
+            "INSERT INTO zorkgpt_journal (place, source, kind, at, record) VALUES (%s, %s, %s, %s, %s)",
+            [
+                (
+                    render_place(row.place),
+                    "agent",
+                    _VISITED,
+                    at,
+                    json.dumps(
+                        {
+                            "location_id": place_to_json(row.place),
+                            "episode": turn_stamp.episode,
+                            "visits": row.visits,
+                            "episodes": list(row.episodes),
+                            "first": row.is_first,
+                        }
+                    ),
+                )
+                for row in visits
+            ],
+        )
+
+    def visits(self, start: int, episode: int | str) -> Iterator[tuple[int, VisitRow]]:
+        """Yield the rows about visits that an episode has counted after a position, with their positions."""
+        query = "SELECT id, record FROM zorkgpt_journal WHERE kind = %s AND id > %s ORDER BY id"
+        for position, text in self._database.rows(query, (_VISITED, start)):
+            row = _parsed(text)
+            if row is not None and same_episode(row["episode"], episode):
+                place = place_from_json(row["location_id"])
+                yield position, VisitRow(place, row["visits"], tuple(row["episodes"]), row["first"])
+
+    def remove(self, positions: Iterable[int], episode: int | str) -> None:
+        """Delete records, and the ends of the later turns of an episode."""
+        gone = [(position,) for position in positions]
+        self._database.put("DELETE FROM zorkgpt_journal WHERE id = %s", gone)
+        first = min(gone, default=(sys.maxsize,))
+        query = "DELETE FROM zorkgpt_turns WHERE episode = %s AND position >= %s"
+        self._database.put(query, [(_key(episode_key(episode)), *first)])
+
     def end_turn(self, episode: int | str, turn: int) -> None:
         """Record that a turn has ended. Changes since the turn before, such as those by a person, belong to it."""
         self._database.put(
@@ -273,6 +321,12 @@ class Journal:
         if place is None:
             return self._read(self.texts_from(start))
         return self._select("place = %s AND id > %s", (render_place(place), start))
+
+    def numbered(self, start: int) -> Iterator[tuple[int, HistoryRecord]]:
+        """Yield the records after a position with their positions, oldest first."""
+        for position, text in self.texts_from(start):
+            for record in self._read([(position, text)]):
+                yield position, record
 
     def _select(self, condition: str, parameters: Sequence[object]) -> Iterator[HistoryRecord]:
         query = f"SELECT id, record FROM zorkgpt_journal WHERE {condition} ORDER BY id"
@@ -319,8 +373,12 @@ class Journal:
     def _counted(self, episode: int | str, turn: int | str) -> str:
         return f"{self._machine}:{_key(episode_key(episode))}:{turn}"
 
-    def history(self, place: SubjectKey, memory: str) -> list[HistoryRecord]:
-        """Return the records of the memory with this id, oldest first, including those from before it was moved."""
+    def history(self, place: SubjectKey, memory: str, *, until: int | None = None) -> list[HistoryRecord]:
+        """Return the records of the memory with this id, oldest first, including those from before it was moved.
+
+        Args:
+            until: The last position. Defaults to that of the last record.
+        """
         query = "SELECT place, kind, id, record FROM zorkgpt_journal WHERE memory = %s ORDER BY id"
         rows = self._database.rows(query, (memory,))
         places = {render_place(place)}
@@ -328,7 +386,8 @@ class Journal:
         for (old_place, kind, *_), (new_place, *_) in zip(reversed(rows[:-1]), reversed(rows[1:]), strict=True):
             if kind == "moved" and new_place in places:
                 places.add(old_place)
-        return list(self._read((number, text) for at, _, number, text in rows if at in places))
+        known = ((number, text) for at, _, number, text in rows if at in places)
+        return list(self._read((number, text) for number, text in known if until is None or number <= until))
 
     def places(self, prefix: str | tuple[int | str, ...] | None = None) -> set[SubjectKey]:
         """Return the places that have records.
@@ -336,7 +395,7 @@ class Journal:
         Args:
             prefix: The beginning of the places. Defaults to all places.
         """
-        rows = self._database.rows("SELECT DISTINCT place FROM zorkgpt_journal")
+        rows = self._database.rows(f"SELECT DISTINCT place FROM zorkgpt_journal WHERE {_IS_CHANGE}")
         texts = [text for (text,) in rows]
         if isinstance(prefix, tuple):
             # Parsing takes longer.
@@ -435,18 +494,13 @@ class AnswerTable:
         """Return the position of the last answer. 0 if there is none."""
         return int(self._database.value("SELECT coalesce(max(id), 0) FROM zorkgpt_judgments"))
 
+    def remove(self, start: int) -> None:
+        """Delete the answers after a position."""
+        self._database.put("DELETE FROM zorkgpt_judgments WHERE id > %s", [(start,)])
+
     def clear(self) -> None:
         """Delete all answers, so that their questions are asked again."""
         self._database.put("DELETE FROM zorkgpt_judgments", [()])
-
-
-def discard(database: Rows, *, journal: int | None = None, answers: int | None = None) -> None:
-    """Delete the changes of lasting memories and the answers after these positions."""
-    if journal is not None:
-        database.put("DELETE FROM zorkgpt_journal WHERE episode IS NULL AND id > %s", [(journal,)])
-        database.put("DELETE FROM zorkgpt_turns WHERE position > %s", [(journal,)])
-    if answers is not None:
-        database.put("DELETE FROM zorkgpt_judgments WHERE id > %s", [(answers,)])
 
 
 def delete_vectors(database: Rows) -> None:
