@@ -2,32 +2,23 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from managers.base import BaseManager
+from session.experience import ActionResult
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import Rejection, TurnRecord
-from session.outcome import failed
 from zorkgpt.critic import CriticVerdict
 
 LEAST_TRUST = 0.4
 """The rejections of a judge with less trust are recorded, but not obeyed."""
 
 
-@dataclass
-class _TrackRecord:
-    """The number of right and wrong rejections of a judge, among those that were overruled."""
-
-    right: int = 0
-    wrong: int = 0
-
-    @property
-    def trust(self) -> float:
-        """The trust in the judge, in [0, 1]."""
-        # The prior is three right rejections and a wrong one.
-        return (self.right + 3) / (self.right + self.wrong + 4)
+_CONFIRMS = ActionResult.FAILED | ActionResult.LOST
+"""The results of an action that show that its rejection was right."""
+_PRIOR_RIGHT, _PRIOR_WRONG = 3, 1
+"""The trust in a judge that was never overruled, as numbers of right and wrong rejections."""
 
 
 class RejectionManager(BaseManager):
@@ -35,19 +26,19 @@ class RejectionManager(BaseManager):
 
     The player overrules a rejection by proposing the same action again in the same turn. After
     `max_rejections_per_turn` rejections, the next proposal is played. The result of a rejected action that is played
-    shows whether the judge was right.
+    shows whether the judge was right. The trust in a judge is the share of right rejections among these, in this
+    episode and earlier ones.
     """
 
     def __init__(self, logger: logging.Logger, config: GameConfiguration, game_state: GameState) -> None:
         super().__init__(logger, config, game_state)
         self._max_per_turn = config.max_rejections_per_turn
-        self._track_records: dict[str, _TrackRecord] = {}
         self._rejections: list[Rejection] = []
         self._scores: dict[str, float | None] = {}
         self._counts = {"rejected": 0, "overruled": 0}
 
     def reset(self) -> None:
-        """Start a new episode. The trust in each judge is kept."""
+        """Start a new episode."""
         self._rejections, self._scores = [], {}
         self._counts = dict.fromkeys(self._counts, 0)
 
@@ -80,32 +71,16 @@ class RejectionManager(BaseManager):
 
     def trust(self, judge: str) -> float:
         """Return the trust in a judge, in [0, 1]."""
-        return self._track_records.get(judge, _TrackRecord()).trust
+        results = [row.shows(_CONFIRMS) for row in self.game_state.experience.overruling(judge)]
+        return (sum(results) + _PRIOR_RIGHT) / (len(results) + _PRIOR_RIGHT + _PRIOR_WRONG)
 
     def process_turn(self, record: TurnRecord) -> None:
-        """Count the rejections of this turn, and update the trust in a judge if its rejected action was played."""
+        """Count the rejections of this turn, and those that were overruled."""
         self._counts["rejected"] += len(record.rejections)
-        for rejection in record.rejections:
-            if rejection.action == record.transition.action:
-                track_record = self._track_records.setdefault(rejection.judge, _TrackRecord())
-                was_right = failed(record.transition) or record.transition.died
-                track_record.right += was_right
-                track_record.wrong += not was_right
-                self._counts["overruled"] += 1
-                self.logger.debug("rejection overruled", extra={"action": rejection.action, "was_right": was_right})
+        self._counts["overruled"] += sum(each.action == record.action for each in record.rejections)
         self._rejections, self._scores = [], {}
 
-    def snapshot(self) -> dict[str, Any]:
-        """Return the track records of the judges and the counts of the episode."""
-        trust = {judge: asdict(track_record) for judge, track_record in self._track_records.items()}
-        return {"trust": trust, "counts": dict(self._counts)}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `snapshot`."""
-        self._track_records = {judge: _TrackRecord(**counts) for judge, counts in state["trust"].items()}
-        self._counts |= {name: int(count) for name, count in state["counts"].items()}
-
     def get_status(self) -> dict[str, Any]:
-        """Return the numbers of rejected and overruled proposals, and the trust in each judge."""
-        trust = {judge: round(track_record.trust, 3) for judge, track_record in self._track_records.items()}
+        """Return the numbers of rejected and overruled proposals, and the trust in each overruled judge."""
+        trust = {judge: round(self.trust(judge), 3) for judge in self.game_state.experience.overruled}
         return {"type": "rejection", "metrics": self._counts | {"trust": trust}}

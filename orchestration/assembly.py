@@ -92,7 +92,6 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, best_line:
         "memory": services.memory,
         "history_summary": services.state,
         "objectives": objectives,
-        "rejections": rejections,
         "model_calls": services.models,
         "knowledge": knowledge,
         "best_line": best_line,

@@ -74,4 +74,5 @@ def row_of(turn: TurnRecord) -> ExperienceRow:
         reached=after.location_id,
         score=after.score,
         held=tuple(sorted(item.name for item in after.inventory or ())),
+        overruled=tuple(each.judge for each in turn.rejections if each.action == step.action),
     )

@@ -96,7 +96,7 @@ def test_conversion_keeps_memories_and_history(folder, tmp_path, kind):
     with SimpleMemoryManager.open(folder) as original, SimpleMemoryManager.open(end) as copy:
         assert render(copy.store.lasting.document) == render(original.store.lasting.document)
         assert list(copy.store.journal.records()) == list(original.store.journal.records())
-        assert list(copy.store.trials.trials()) == list(original.store.trials.trials())
+        assert list(copy.store.journal.trials()) == list(original.store.journal.trials())
         assert copy.as_of(1, 20) == original.as_of(1, 20)
     again = CliRunner().invoke(app, ["convert", str(end), "--file", str(middle)])
     assert (again.exit_code, again.stderr) == (

@@ -25,8 +25,11 @@ def a_manager(most: int = 3) -> RejectionManager:
 
 
 def play(manager: RejectionManager, action: str, *, in_vain: bool) -> None:
+    state = manager.game_state
     step = Transition(HERE, action, "Well.", HERE if in_vain else THERE)
-    manager.process_turn(TurnRecord(1, 1, step, "", "model", "", rejections=manager.of_turn()))
+    record = TurnRecord(state.episode_id, 1, step, "", "model", "", rejections=manager.of_turn())
+    state.record(record)
+    manager.process_turn(record)
 
 
 def overruled(manager: RejectionManager, times: int, *, in_vain: bool) -> None:
@@ -85,6 +88,7 @@ def test_judge_with_many_errors_is_not_obeyed():
 def test_trust_is_kept_per_judge_and_can_be_regained():
     manager = a_manager()
     overruled(manager, 4, in_vain=False)
+    manager.game_state.reset_episode(2, manager.game_state.experience)
     manager.reset()
     assert manager.trust("model") < LEAST_TRUST < manager.trust("story")
     overruled(manager, 6, in_vain=True)
@@ -93,6 +97,16 @@ def test_trust_is_kept_per_judge_and_can_be_regained():
         "type": "rejection",
         "metrics": {"rejected": 6, "overruled": 6, "trust": {"model": 0.643}},
     }
+
+
+def test_rejection_was_right_if_the_action_ended_the_game_or_broke_the_interpreter():
+    manager = a_manager()
+    for ending in ({"finished": True}, {"died": True}, {"fault": "It hung."}):
+        manager.consider("push wall", lambda: NO)
+        step = Transition(HERE, "push wall", "", THERE, **ending)
+        manager.game_state.record(TurnRecord(1, 1, step, "", "model", "", rejections=manager.of_turn()))
+        manager.process_turn(manager.game_state.latest)
+    assert manager.trust("model") == 6 / 7
 
 
 def test_accepted_action_does_not_affect_trust():

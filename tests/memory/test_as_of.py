@@ -214,7 +214,7 @@ def played(tmp_path):
                 record = run.process_turn(f"drop {held[-1]}" if held and turn % 4 == 0 else None)
                 memory = run.simple_memory
                 if turn == 59:
-                    # Trials that were not counted yet are counted in the last turn of an episode.
+                    # Attempts that are not listed yet are listed in the last turn of an episode.
                     assert memory.save_session(tmp_path / "saved.json")
                 both = (memory.memory_cache, memory.ephemeral_cache)
                 places = {*both[0], *both[1]}

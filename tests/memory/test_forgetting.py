@@ -182,4 +182,4 @@ def test_trials_of_a_forgotten_memory_are_removed(tmp_path):
         play.turn(number, f"pull {title}", **WORKS)
     play.manager.reset_episode()
     play.manager.forget("Lever")
-    assert [trial.title for trial in play.manager.store.trials.trials()] == ["Bell"]
+    assert [trial.title for trial in play.manager.store.journal.trials()] == ["Bell"]

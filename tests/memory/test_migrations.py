@@ -8,8 +8,8 @@ from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import SCHEMA
 
 LATER = (
-    "ALTER TABLE zorkgpt_trials ADD COLUMN place text NOT NULL DEFAULT 'hall'",
-    "CREATE TABLE zorkgpt_later (id {key}, said {blob}); UPDATE zorkgpt_trials SET place = place || ' 2'",
+    "ALTER TABLE zorkgpt_judgments ADD COLUMN place text NOT NULL DEFAULT 'hall'",
+    "CREATE TABLE zorkgpt_later (id {key}, said {blob}); UPDATE zorkgpt_judgments SET place = place || ' 2'",
 )
 
 
@@ -35,20 +35,20 @@ def database(request, tmp_path):
 @pytest.mark.parametrize("version", range(len(LATER)))
 def test_tables_of_every_version_are_migrated(database, version):
     earlier = database(LATER[:version])
-    earlier.put("INSERT INTO zorkgpt_trials (machine, episode, record) VALUES (%s, %s, %s)", [("", "1", "{}")])
+    earlier.put("INSERT INTO zorkgpt_judgments (key, answer) VALUES (%s, %s)", [("1", "{}")])
     earlier.close()
     for _ in range(2):
         latest = database(LATER)
-        assert latest.rows("SELECT record, place FROM zorkgpt_trials") == [("{}", "hall 2")]
+        assert latest.rows("SELECT answer, place FROM zorkgpt_judgments") == [("{}", "hall 2")]
         assert latest.rows("SELECT * FROM zorkgpt_later") == []
         latest.close()
     with pytest.raises(MemoryStoreError, match="written by a later version"):
-        database(LATER[:version]).rows("SELECT 1 FROM zorkgpt_trials")
-    assert database(LATER).rows("SELECT place FROM zorkgpt_trials") == [("hall 2",)]
+        database(LATER[:version]).rows("SELECT 1 FROM zorkgpt_judgments")
+    assert database(LATER).rows("SELECT place FROM zorkgpt_judgments") == [("hall 2",)]
 
 
 def test_failed_migration_changes_nothing(database):
-    database(()).put("INSERT INTO zorkgpt_trials (machine, episode, record) VALUES (%s, %s, %s)", [("", "1", "x")])
+    database(()).put("INSERT INTO zorkgpt_judgments (key, answer) VALUES (%s, %s)", [("1", "x")])
     with pytest.raises(MemoryStoreError):
         database((LATER[0], "CREATE TABLE zorkgpt_later (id {key}); SELECT nothing FROM nowhere")).rows("SELECT 1")
-    assert database(LATER).rows("SELECT place FROM zorkgpt_trials") == [("hall 2",)]
+    assert database(LATER).rows("SELECT place FROM zorkgpt_judgments") == [("hall 2",)]

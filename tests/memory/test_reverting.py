@@ -13,7 +13,7 @@ from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.markdown import MarkdownStore
 
-_TABLES = ("journal", "trials", "judgments", "turns")
+_TABLES = ("journal", "judgments", "turns")
 
 
 class Marked:

@@ -17,6 +17,7 @@ from zorkgpt.memory.retrieval import Method
 from zorkgpt.memory.storage.postgres import PostgresDatabase
 from zorkgpt.memory.storage.vector_table import PostgresVectors
 
+_COUNTED = "SELECT count(*) FROM zorkgpt_journal WHERE kind = 'credited'"
 GATE, BELL = "The lever opens the gate.", "The bell rings at noon."
 PULL = ("pull rug", "It moves a little, and back.", {"response_length": 101, "first_visit": False})
 
@@ -67,7 +68,7 @@ def test_trials_of_all_machines_are_counted(postgres, machine):
             (2, 4, (1, 1)),
             (2, 4, (2, 2)),
         ]
-        assert len(list(manager.store.trials.own_trials())) == 1
+        assert len(list(manager.store.journal.own_trials())) == 1
 
 
 def test_repeated_turn_after_a_kill_counts_once(postgres, tmp_path):
@@ -98,11 +99,11 @@ def test_uncommitted_trials_are_counted_later(postgres):
         connection.execute("ALTER TABLE zorkgpt_journal ADD CONSTRAINT none CHECK (id < 0) NOT VALID")
         play.turn(4, "pull lever", **WORKS)
         play.manager.reset_episode()
-        assert rows(postgres.address, "SELECT count(*) FROM zorkgpt_trials") == [(0,)]
+        assert rows(postgres.address, _COUNTED) == [(0,)]
         connection.execute("ALTER TABLE zorkgpt_journal DROP CONSTRAINT none")
     play.manager.reset_episode()
     assert credited(play.manager) == {"Lever": (1, 1)}
-    assert rows(postgres.address, "SELECT count(*) FROM zorkgpt_trials") == [(1,)]
+    assert rows(postgres.address, _COUNTED) == [(1,)]
 
 
 def test_machines_share_judgments(postgres, machine):

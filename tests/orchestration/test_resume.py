@@ -190,7 +190,7 @@ def test_damaged_log_prevents_no_resumption(interrupted, damage):
         {"game": "?"},
         {"snapshots": {"memory": None}},
         {"snapshots": {"memory": {}}},
-        {"snapshots": {"rejections": {}}},
+        {"snapshots": {"objectives": {}}},
     ],
 )
 def test_checkpoint_with_damaged_parts_changes_no_file(interrupted, changes):

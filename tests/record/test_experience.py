@@ -49,7 +49,9 @@ def test_queries_select_rows_in_order(earlier: list[ExperienceRow], own: list[Ex
     experience = experience_of(own, experience_of(earlier))
     for row in [*earlier, *own]:
         assert list(experience.at(row.place)) == [each for each in (*earlier, *own) if each.place == row.place]
-        assert list(experience.of(row.action)) == [each for each in (*earlier, *own) if each.action == row.action]
+        taken = [each for each in (*earlier, *own) if each.action == row.action]
+        assert experience.count(row.action) == len(taken)
+        assert experience.count(row.action, FAILED) == sum(each.shows(FAILED) for each in taken)
         here = [each for each in own if (each.place, each.action) == (row.place, row.action)]
         assert experience.times(row.place, row.action) == len(here)
         assert list(experience.tries(row.place).get(row.action, ())) == here

@@ -125,14 +125,13 @@ def test_unreadable_lines_are_counted_per_file(workdir):
     for path in (calls, calls.with_name("episode_log.jsonl")):
         with path.open("ab") as file:
             file.write(b"garbage\n\xff\xfe\n")
-    write_history(workdir, "garbage", "[" * 100_000, trials=['{"trials": 5}'])
+    write_history(workdir, "garbage", "[" * 100_000)
     with (workdir / "Memories.md").open("a") as file:
         file.write("\n**[NOTE - SOMETIMES] A header that is broken** *(Ep1, T1)*\nIts text.\n")
     assert damage(workdir) == [
         ("runs/1/episode_log.jsonl", 2, ""),
         ("runs/1/model_calls.jsonl", 2, ""),
         ("Memories.md.sqlite", 2, ""),
-        ("Memories.md.sqlite", 1, ""),
         ("Memories.md", 1, ""),
     ]
     assert hall_memories(workdir) == BOTH
@@ -150,7 +149,6 @@ def test_links_and_folders_instead_of_files_are_not_followed(workdir, tmp_path_f
     trouble = "not a regular file"
     assert damage(workdir) == [
         ("runs/2/model_calls.jsonl", 0, trouble),
-        ("Memories.md.sqlite", 0, trouble),
         ("Memories.md.sqlite", 0, trouble),
         ("Memories.md", 0, trouble),
     ]

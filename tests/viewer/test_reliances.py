@@ -47,8 +47,10 @@ def workdir(tmp_path_factory):
         for place, name, title, text, action in MEMORIES
     ]
     history[0]["after"] |= {"episode": 1, "turns": "1"}
-    trial = {"episode": 1, "turn": 7, "location_id": 10, "title": "Trap door creaks", "worked": False, "result": "x"}
-    write_history(path, *history, trials=[trial])
+    trap_door = history[1]
+    counted = {"before": trap_door["after"], "after": trap_door["after"] | {"tried": 1}}
+    reason = "“open trap door” did not work in turn 7: nothing changed"
+    write_history(path, *history, trap_door | counted | {"kind": "credited", "turn": 7, "reason": reason})
     return path
 
 

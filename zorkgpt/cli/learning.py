@@ -16,7 +16,7 @@ from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import Trial
 from zorkgpt.memory.storage.lasting import LastingMemories, heading_of
 from zorkgpt.memory.storage.markdown import read_document, sidecar
-from zorkgpt.memory.storage.tables import Trials
+from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episodes import FailureCount, count_failures, last_end, read_episode, turns_in
@@ -114,11 +114,11 @@ def _memories_and_trials(memories: Path | str) -> tuple[LastingMemories, list[Tr
     if isinstance(memories, Path):
         document = read_document(memories) if memories.is_file() else Document()
         with closing(sidecar(memories)) as database:
-            return document, list(Trials(database).trials())
+            return document, list(Journal(database).trials())
     try:
         with AgentMemory(path=memories) as manager:
             # Trials of other machines have no logs here and use other episode numbers.
-            return manager.store.lasting.document, list(manager.store.trials.own_trials())
+            return manager.store.lasting.document, list(manager.store.journal.own_trials())
     except MemoryStoreError:
         # The run has already reported the error. The scores can still be shown.
         return Document(), []

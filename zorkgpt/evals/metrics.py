@@ -15,7 +15,7 @@ from zorkgpt.evals.runs import EpisodeFiles, EvaluationRun
 from zorkgpt.evals.truth import ShownMemories, StatementKey, read_shown
 from zorkgpt.log_files import has_log
 from zorkgpt.memory.storage.markdown import sidecar
-from zorkgpt.memory.storage.tables import Trials
+from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.run_folder import MODEL_CALLS
 from zorkgpt.runlog.episodes import (
     FailureCount,
@@ -321,7 +321,7 @@ def _parts(turns: Iterable[TurnRecord]) -> dict[str, float]:
 
 def _trials(run: EvaluationRun, files: EpisodeFiles) -> tuple[int, int]:
     with closing(sidecar(files.workdir / run.config.memory_file)) as database:
-        trials = list(Trials(database).own_trials(files.number))
+        trials = list(Journal(database).own_trials(files.number))
     return len(trials), sum(trial.worked for trial in trials)
 
 

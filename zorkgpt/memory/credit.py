@@ -5,23 +5,22 @@ from the game state. Otherwise nothing is counted. The `CreditCounter` updates t
 below it interpret them.
 """
 
-import logging
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
-from typing import Any
 
-from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.claims import Relation, holds
 from zorkgpt.memory.entailment import lexicon
+from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.losses import LossCause, LossKind, loss_in
 from zorkgpt.memory.models import (
     DIED,
     NO_EFFECT,
     Category,
     Memory,
+    PlaceKey,
     SubjectKey,
     Thing,
     ZMachineContext,
@@ -32,9 +31,10 @@ from zorkgpt.memory.models import (
 from zorkgpt.memory.objects import ObjectMove
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.history import Trial, TurnStamp, trial_of, trial_row
-from zorkgpt.memory.storage.tables import Trials
+from zorkgpt.memory.storage.history import Trial, TurnStamp
+from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.versions import titled
+from zorkgpt.record.experience import Experience
 from zorkgpt.text import SHORT_DIRECTIONS
 
 
@@ -215,10 +215,6 @@ def _had_effect(action: str, turn: ZMachineContext) -> bool | None:
     return None if not outcome else outcome != NO_EFFECT
 
 
-MAX_DELAY_TURNS = 10
-"""Maximum number of turns until counts are written, if no other change is written before."""
-_NAMED = 3
-"""Maximum number of trials in a reason."""
 _ENOUGH_FAILURES = 2
 """A memory with this many failed trials and no successful one is marked as wrong."""
 ENOUGH_SAFE = 3
@@ -230,17 +226,15 @@ _LOW_SHARE, _HIGH_SHARE = 0.35, 0.65
 
 
 class CreditCounter:
-    """Collects trials, and counts them on the memories with the next write.
+    """Collects the trials of a turn, and counts them on the memories with the next write.
 
-    A trial is counted once per episode, turn, place and title, even if the turn is played again after a crash. If the
-    process is killed, the trials of up to ten turns are lost unless these turns are played again. Trials of ephemeral
-    memories are not counted.
+    A trial is counted once per episode, turn and memory, even if the turn is played again after a crash. Trials of
+    ephemeral memories are not counted.
     """
 
     def __init__(
         self,
-        trials: Trials,
-        log: logging.Logger,
+        journal: Journal,
         *,
         learned_in: Callable[[SubjectKey, Memory], TurnStamp | None] = lambda location_id, memory: None,
     ) -> None:
@@ -248,15 +242,10 @@ class CreditCounter:
         Args:
             learned_in: Returns the turn that taught a memory of a location. None if unknown.
         """
-        self._trials = trials
+        self._journal = journal
         self._learned_in = learned_in
-        self._log = log
         self._shown = _NOTHING_SHOWN
-        self._episode: int | str | None = None
-        self._noted: dict[tuple[int, SubjectKey, str], Trial] = {}
-        """The trials of this episode by turn, location and title."""
         self._pending: list[Trial] = []
-        self.failures = 0
 
     def show(self, location_id: SubjectKey, memories: Iterable[Memory]) -> None:
         """Record the memories that the player sees before it acts at this location."""
@@ -264,164 +253,101 @@ class CreditCounter:
 
     def note(
         self,
-        location_id: SubjectKey,
+        location_id: PlaceKey,
         action: str,
         turn: ZMachineContext,
         episode: int | str,
         *,
+        experience: Experience,
         dangers: Sequence[tuple[SubjectKey, Memory]] = (),
     ) -> None:
         """Record the player's action as trials of the memories about it.
 
         Args:
+            experience: What the actions of the episode led to before this turn.
             dangers: The memories of losses that can happen there, with their subjects, whether shown or not.
         """
-        self._note_dangers(action, turn, episode, dangers)
         (shown_at, memories), self._shown = self._shown, _NOTHING_SHOWN
         # Without a turn number, a repeated trial can't be recognized.
-        parsed = parse_action(action)
-        if shown_at != location_id or turn.turn < 1 or not memories or parsed is None:
-            return
-        self._begin_episode(episode)
-        for memory in memories:
-            if is_observed_loss(memory):
-                continue
-            verdict = None if _is_newer(memory, turn.turn, episode) else outcome_matches(memory, action, turn)
-            # A failure may have another reason. A death counts in any state.
-            if verdict is False and not turn.died:
-                has_reason = parsed.verb != GO and self._has_happened(location_id, memory, action)
-                verdict = None if has_reason or self._is_another_state(location_id, memory, turn) else False
-            if verdict is not None:
-                self._add(Trial(episode, turn.turn, location_id, memory.title, action, outcome_in_words(turn), verdict))
-
-    def _note_dangers(
-        self,
-        action: str,
-        turn: ZMachineContext,
-        episode: int | str,
-        dangers: Sequence[tuple[SubjectKey, Memory]],
-    ) -> None:
         if turn.turn < 1:
             return
-        for subject, memory in dangers:
-            if _is_newer(memory, turn.turn, episode):
+        verdicts = [(subject, memory, loss_recurred(subject, memory, action, turn)) for subject, memory in dangers]
+        parsed = parse_action(action)
+        is_about_shown = shown_at == location_id and parsed is not None
+        is_going = parsed is not None and parsed.verb == GO
+        for memory in memories if is_about_shown else ():
+            if is_observed_loss(memory):
                 continue
-            is_lost_again = loss_recurred(subject, memory, action, turn)
-            if is_lost_again is not None:
-                self._begin_episode(episode)
-                result = outcome_in_words(turn)
-                self._add(Trial(episode, turn.turn, subject, memory.title, action, result, is_lost_again))
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return the trials that are not counted yet, as plain values."""
-        return {"pending": [trial_row(trial) for trial in self._pending]}
-
-    def restore(self, saved: dict[str, Any]) -> None:
-        """Continue an interrupted episode. The counted trials are read at the next trial."""
-        self._episode = None
-        self._pending = [trial_of(row) for row in saved["pending"]]
+            verdict = outcome_matches(memory, action, turn)
+            # A failure may have another reason. A death counts in any state.
+            if verdict is False and not turn.died:
+                has_reason = not is_going and _has_happened(location_id, memory, action, episode, experience)
+                verdict = None if has_reason or self._is_another_state(location_id, memory, turn) else False
+            verdicts.append((location_id, memory, verdict))
+        for subject, memory, verdict in verdicts:
+            if verdict is not None and not _is_newer(memory, turn.turn, episode):
+                trial = Trial(episode, turn.turn, subject, memory.title, action, outcome_in_words(turn), verdict)
+                if trial not in self._pending:
+                    self._pending.append(trial)
 
     def drop(self) -> None:
         """Forget the trials that are not counted."""
         self._pending.clear()
 
-    def forget(self, is_trace: Callable[[str], bool]) -> None:
-        """Forget the shown memories, and the trials that contain text to forget."""
+    def forget(self) -> None:
+        """Forget the shown memories, and the trials that are not counted."""
         self._shown = _NOTHING_SHOWN
-        self._pending = [trial for trial in self._pending if not (is_trace(trial.title) or is_trace(trial.action))]
+        self._pending.clear()
 
     @property
     def is_pending(self) -> bool:
         """Whether there are trials to count."""
         return bool(self._pending)
 
-    def is_due(self, turn: int | None) -> bool:
-        """Return whether pending trials must be counted now. `turn` is None if no turn follows."""
-        return bool(self._pending) and (turn is None or abs(turn - self._pending[0].turn) >= MAX_DELAY_TURNS)
-
     def count_in(self, draft: Draft) -> None:
-        """Count the pending trials in a draft. Call `written` once it is stored."""
-        if self._pending:
-            before = {(trial.location_id, trial.title): _counts(draft, trial) for trial in self._pending}
-            draft.trials = tuple(with_counts(self._pending, before))
-            self._credit(draft)
-
-    def written(self, draft: Draft) -> None:
-        """Drop the trials that a stored draft has counted."""
-        del self._pending[: len(draft.trials)]
-
-    def _begin_episode(self, episode: int | str) -> None:
-        if episode == self._episode:
-            return
-        self._episode = episode
-        self._noted.clear()
-        try:
-            self._noted = {_key(trial): trial for trial in self._trials.own_trials(episode)}
-        except MemoryStoreError as error:
-            self._fail(error)
-        # Pending trials from a checkpoint may have been counted before the process was interrupted.
-        self._pending = [trial for trial in self._pending if _key(trial) not in self._noted]
-        self._noted |= {_key(trial): trial for trial in self._pending}
-
-    def _fail(self, error: MemoryStoreError) -> None:
-        self.failures += 1
-        if self.failures == 1:
-            self._log.warning("trials of memories could not be read", extra={"error": str(error)})
-
-    def _add(self, trial: Trial) -> None:
-        if _key(trial) not in self._noted:
-            self._noted[_key(trial)] = trial
-            self._pending.append(trial)
-
-    def _has_happened(self, location_id: SubjectKey, memory: Memory, action: str) -> bool:
-        """Return whether the promised effect already happened in this episode."""
-        if memory.category not in PROMISING:
-            return False
-        trials = (trial for key, trial in self._noted.items() if key[1:] == (location_id, memory.title))
-        worked = any(trial.worked and is_same_action(trial.action, action) for trial in trials)
-        return worked or (self._episode is not None and same_episode(memory.episode, self._episode))
+        """Count the pending trials in a draft. Call `drop` once it is stored."""
+        for trial in self._pending:
+            place = trial.location_id
+            memory = titled(draft.lasting.memories(place), trial.title)
+            if memory is None or self._journal.is_counted(memory_id(place, memory), trial.episode, trial.turn):
+                continue
+            after = replace(
+                memory,
+                tried=memory.tried + 1,
+                worked=memory.worked + trial.worked,
+                died=memory.died + trial.killed,
+            )
+            after = draft.replace(place, memory, after, "credited", trial.reason)
+            if has_always_failed(after) and not memory.is_settled_by_person:
+                draft.invalidate(place, after, failure_reason(after), trial.turn)
 
     def _is_another_state(self, location_id: SubjectKey, memory: Memory, turn: ZMachineContext) -> bool:
         """Return whether the state differs from that in which the memory was learned."""
         stamp = self._learned_in(location_id, memory)
         return stamp is not None and any(holds(claim, turn.state) is not True for claim in stamp.state)
 
-    def _credit(self, draft: Draft) -> None:
-        for place, title in dict.fromkeys((trial.location_id, trial.title) for trial in draft.trials):
-            memory = titled(draft.lasting.memories(place), title)
-            if memory is None:
-                continue
-            trials = [trial for trial in draft.trials if (trial.location_id, trial.title) == (place, title)]
-            worked = memory.worked + sum(trial.worked for trial in trials)
-            died = memory.died + sum(trial.killed for trial in trials)
-            after = replace(memory, tried=memory.tried + len(trials), worked=worked, died=died)
-            after = draft.replace(place, memory, after, "credited", _described(trials))
-            if has_always_failed(after) and not memory.is_settled_by_person:
-                draft.invalidate(place, after, failure_reason(after), trials[-1].turn)
+
+def _has_happened(
+    location_id: PlaceKey, memory: Memory, action: str, episode: int | str, experience: Experience
+) -> bool:
+    """Return whether the promised effect already happened in this episode."""
+    if memory.category not in PROMISING:
+        return False
+    tries = experience.tries(location_id).items()
+    results = [row.result for tried, rows in tries if is_same_action(tried, action) for row in rows]
+    return same_episode(memory.episode, episode) or any(_is_promised(memory, result) for result in results)
+
+
+def _is_promised(memory: Memory, result: str) -> bool:
+    """Return whether a memory promises the result of an action, in the form of `Memory.outcome`."""
+    if memory.outcome == DIED or destination_in(memory.outcome) is not None:
+        return result == memory.outcome
+    return result not in ("", DIED) and (result == NO_EFFECT) == (memory.outcome == NO_EFFECT)
 
 
 def failure_reason(memory: Memory) -> str:
     """Return the reason for invalidating a memory that always failed."""
     return f"It failed all {memory.tried} times that it was tried"
-
-
-def _key(trial: Trial) -> tuple[int, SubjectKey, str]:
-    return trial.turn, trial.location_id, trial.title
-
-
-def with_counts(trials: Iterable[Trial], before: dict[tuple[SubjectKey, str], tuple[int, int]]) -> list[Trial]:
-    """Return the trials with the counts after each of them.
-
-    Args:
-        before: The counts before the first trial, by location and title.
-    """
-    now = dict(before)
-    counted_trials = []
-    for trial in trials:
-        worked, tried = now.get((trial.location_id, trial.title), (0, 0))
-        now[trial.location_id, trial.title] = after = (worked + trial.worked, tried + 1)
-        counted_trials.append(replace(trial, after=after))
-    return counted_trials
 
 
 def _is_newer(memory: Memory, turn: int, episode: int | str) -> bool:
@@ -432,25 +358,11 @@ def _is_newer(memory: Memory, turn: int, episode: int | str) -> bool:
     return first is not None and first >= turn
 
 
-def _counts(draft: Draft, trial: Trial) -> tuple[int, int]:
-    memory = titled(draft.lasting.memories(trial.location_id), trial.title)
-    return (0, 0) if memory is None else (memory.worked, memory.tried)
-
-
 def has_always_failed(memory: Memory) -> bool:
     """Return whether a memory with an action failed at least twice and never worked. False for a loss: it happened."""
     return (
         bool(memory.action) and not is_observed_loss(memory) and not memory.worked and memory.tried >= _ENOUGH_FAILURES
     )
-
-
-def _described(trials: Sequence[Trial]) -> str:
-    results = [
-        f"“{trial.action}” {'worked' if trial.worked else 'did not work'} in turn {trial.turn}: {trial.result}"
-        for trial in trials[-_NAMED:]
-    ]
-    more = len(trials) - len(results)
-    return "; ".join([*([f"{more} more"] if more else []), *results])
 
 
 class Reliability(IntEnum):

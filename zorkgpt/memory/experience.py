@@ -1,11 +1,12 @@
 """The rows of recorded turns for `zorkgpt.record.experience`."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from enum import IntEnum
 from typing import Any
 
 from zorkgpt.memory.asking import changes_anything, state_key
-from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.models import PlaceKey, outcome_of
 from zorkgpt.memory.places import saved_place
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.synthesis import SynthesisRequest
@@ -41,6 +42,8 @@ def row_of_turn(turn: SynthesisRequest, episode: int | str) -> ExperienceRow:
         folded(turn.action),
         state_key(turn) if context.nothing_changed else "",
         sum(flag for flag, is_set in flags.items() if is_set),
+        result=outcome_of(context),
+        command=turn.action,
     )
 
 
@@ -64,12 +67,13 @@ def worked_at(experience: Experience, place: PlaceKey) -> set[str]:
 
 def saved_rows(experience: Experience) -> list[list[Any]]:
     """Return the rows of the episode as plain values."""
-    return [[row.place, row.turn, row.action, row.state, row.outcome] for row in experience.rows]
+    return [[row.place, row.turn, row.command, row.state, row.outcome, row.result] for row in experience.rows]
 
 
 def restored_experience(episode: int | str, saved: Iterable[Sequence[Any]]) -> Experience:
     """Return the experience of an episode from what `saved_rows` returned."""
     experience = Experience()
-    for place, turn, action, state, outcome in saved:
-        experience.add(ExperienceRow(episode, int(turn), saved_place(place), str(action), str(state), int(outcome)))
+    for place, turn, command, state, outcome, result in saved:
+        row = ExperienceRow(episode, int(turn), saved_place(place), folded(str(command)), str(state), int(outcome))
+        experience.add(replace(row, command=str(command), result=str(result)))
     return experience

@@ -149,7 +149,8 @@ class Learner:
                 question = self._question(replace(turn, facts=facts) if facts else turn)
             if not arrival and (turn.context.moved or turn.context.changed):
                 self._invalidate_contradicted(turn.context.turn)
-        if question is None:
+        # Before an answer comes, the player may act again.
+        if question is None or self._writer.credit.is_pending:
             self._writer.count(self._state.turn)
         return question
 

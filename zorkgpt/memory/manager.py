@@ -359,7 +359,6 @@ class SimpleMemoryManager(AgentMemory):
                 "ephemeral_memories": len(ephemeral),
                 "open_tentative": tentative,
                 "write_failures": self._writer.write_failures,
-                "evidence_failures": self._writer.credit.failures,
                 **{count.value: self._writer.guard_counts[count] for count in GuardCount},
                 **asdict(self._learner.counts),
             }

@@ -19,7 +19,7 @@ from zorkgpt.memory.models import (
 from zorkgpt.memory.places import is_place, place_from_json, place_order, place_to_json
 from zorkgpt.memory.storage.book import MemoryBook
 from zorkgpt.memory.storage.changes import Change
-from zorkgpt.memory.storage.history import HistoryRecord, Trial, replayed, trial_row
+from zorkgpt.memory.storage.history import HistoryRecord, Trial, replayed
 from zorkgpt.memory.storage.lasting import heading_of
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
@@ -50,7 +50,7 @@ class Provenance:
     """Its changes, oldest first."""
     shown: tuple[Showings, ...] = ()
     trials: tuple[Trial, ...] = ()
-    """The last trials. The counts of the memory include older ones."""
+    """The trials among them. The counts of the memory include older ones."""
 
     @property
     def made(self) -> HistoryRecord | None:
@@ -66,7 +66,7 @@ class Provenance:
             "memory": None if self.memory is None else fields_of(self.memory),
             "changes": [_plain(record) for record in self.records],
             "shown": [asdict(showings) for showings in self.shown],
-            "trials": [trial_row(trial) for trial in self.trials],
+            "trials": [trial.to_dict() for trial in self.trials],
         }
 
 
@@ -94,12 +94,9 @@ def explain(
     for place, memory in book.named(wanted, location_id):
         if memory.title.casefold() == wanted:
             records.setdefault(place, [])
-    trials = list(store.trials.trials()) if records else []
     folder = store.path.parent / RUNS if runs is None else runs
-    return [
-        _provenance(book, place, wanted, tuple(records[place]), trials, folder)
-        for place in sorted(records, key=place_order)
-    ]
+    places = sorted(records, key=place_order)
+    return [_provenance(book, place, wanted, tuple(records[place]), folder) for place in places]
 
 
 def _provenance(
@@ -107,16 +104,15 @@ def _provenance(
     place: SubjectKey,
     wanted: str,
     records: tuple[HistoryRecord, ...],
-    trials: Iterable[Trial],
     runs: Path,
 ) -> Provenance:
     memories = [memory for memory in book.memories(place) if memory.title.casefold() == wanted]
     memory = next(filter(is_current, memories), memories[-1] if memories else None)
     title = memory.title if memory else _last_title(records, wanted)
     names = [heading_of(book.lasting, place).name, *(record.change.location_name for record in records)]
-    own_trials = tuple(trial for trial in trials if trial.location_id == place and trial.title.casefold() == wanted)
+    trials = tuple(filter(None, map(Trial.of, records)))
     shown = tuple(_shown(runs, place, title))
-    return Provenance(place, next(filter(None, names), ""), title, memory, records, shown, own_trials)
+    return Provenance(place, next(filter(None, names), ""), title, memory, records, shown, trials)
 
 
 def _shown(runs: Path, location_id: SubjectKey, title: str) -> Iterator[Showings]:

@@ -70,7 +70,7 @@ class Questions:
             memories=memories,
             now={title: state for title, state in states.items() if state},
             visits=visits,
-            first_stay=self._recorder.visits.stays(place) == 1,
+            first_stay=self._recorder.is_first_stay(place),
         )
 
     def updated(self, request: SynthesisRequest) -> SynthesisRequest:

@@ -6,6 +6,7 @@ Entries of places list the things and the attempts. They are derived from the ga
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 from zorkgpt.memory.claims import Claim
@@ -56,8 +57,6 @@ class TurnRecorder:
         self._writer = writer
         self._known = writer.known
         self._state = state
-        self._last_action = (-1, "")
-        """Turn and action. An arrival on the same turn is due to this action."""
 
     def record(
         self,
@@ -77,14 +76,14 @@ class TurnRecorder:
                 # After a death the game may continue anywhere, or end.
                 reached = context.location_after if context.first_look or not context.died else None
                 self.visits.record_move(reached, self._state.episode)
-        action = self._action_of(action, context, arrival=arrival)
+        if arrival and not action:
+            action = self._action_in(context.turn)
         turn = SynthesisRequest(location_id, name, action, response, context, arrival=arrival)
         self._state.begin_recording(turn)
         if not arrival:
             row = row_of_turn(turn, self._state.episode)
             repeated = context.repeated or is_repeated(row, self.experience)
             turn = replace(turn, context=replace(context, repeated=repeated))
-            self.experience.add(row)
             with self._known.store.guard:
                 dangers = [
                     (subject, memory)
@@ -92,7 +91,10 @@ class TurnRecorder:
                     for memory in self._known.current(subject)
                     if memory.persistence.outlives_episode and is_observed_loss(memory)
                 ]
-                self._writer.credit.note(location_id, action, context, self._state.episode, dangers=dangers)
+                self._writer.credit.note(
+                    location_id, action, context, self._state.episode, experience=self.experience, dangers=dangers
+                )
+            self.experience.add(row)
         self._keep_ledger(location_id, name, context)
         self._known.note_name(location_id, name)
         if context.first_look and context.location_after is not None:
@@ -190,13 +192,10 @@ class TurnRecorder:
             return context
         return replace(context, first_visit=self.is_first_visit(location_id, context.turn))
 
-    def _action_of(self, action: str, context: ZMachineContext, *, arrival: bool) -> str:
-        """Return the action. An arrival without one gets the last action of the turn; "" for the opening text."""
-        if arrival:
-            turn, last_action = self._last_action
-            return action or (last_action if turn == context.turn else "")
-        self._last_action = (context.turn, action)
-        return action
+    def _action_in(self, turn: int) -> str:
+        """Return the last action of this turn, to which an arrival is due. "" for the opening."""
+        rows = self.experience.rows
+        return rows[-1].command if rows and rows[-1].turn == turn else ""
 
     # What was recorded
 
@@ -204,6 +203,11 @@ class TurnRecorder:
         """Return True until the end of the first turn *at* the location in this episode."""
         first = next(self.experience.at(location_id), None)
         return first is None or first.turn >= turn
+
+    def is_first_stay(self, location_id: PlaceKey) -> bool:
+        """Return whether the player has not left the location in this episode, or is there for the first time."""
+        stay = takewhile(lambda row: row.place == location_id, reversed(self.experience.rows))
+        return sum(1 for _ in stay) == sum(map(len, self.experience.tries(location_id).values()))
 
     def things_at(self, location_id: PlaceKey) -> tuple[Thing, ...]:
         """Return the things and creatures at a location, or those that start there if it isn't the current one."""
@@ -215,19 +219,17 @@ class TurnRecorder:
         return [memory for memory in remaining if memory is not None]
 
     def forget(self, is_forgotten: Callable[[str], bool]) -> None:
-        """Forget the last action, and the text of each action of the episode for which this is true.
+        """Forget the text of each action of the episode for which this is true.
 
         Args:
             is_forgotten: Receives a text in the form of `folded`.
         """
-        self._last_action = (-1, "")
         rows, self.experience = self.experience.rows, Experience()
         for row in rows:
-            self.experience.add(replace(row, action=FORGOTTEN) if is_forgotten(row.action) else row)
+            self.experience.add(replace(row, action=FORGOTTEN, command=FORGOTTEN) if is_forgotten(row.action) else row)
 
     def reset(self) -> None:
         """Begin a new episode."""
-        self._last_action = (-1, "")
         self.ledger, self.experience, self._listed = ThingsLedger(), Experience(), 0
         self.visits.reset()
 
@@ -236,7 +238,6 @@ class TurnRecorder:
         return {
             "visits": self.visits.snapshot(),
             "ledger": self.ledger.snapshot(),
-            "last_action": list(self._last_action),
             "experience": saved_rows(self.experience),
             "listed": self._listed,
         }
@@ -245,7 +246,5 @@ class TurnRecorder:
         """Continue an interrupted episode from what `snapshot` returned."""
         self.visits.restore(saved["visits"])
         self.ledger = ThingsLedger.restored(saved["ledger"])
-        turn, action = saved["last_action"]
-        self._last_action = int(turn), str(action)
         self.experience = restored_experience(self._state.episode, saved["experience"])
         self._listed = int(saved["listed"])

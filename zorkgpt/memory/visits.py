@@ -15,22 +15,15 @@ class Visits:
 
     def __init__(self) -> None:
         self._here: PlaceKey | None = None
-        self._stays: dict[PlaceKey, int] = {}
-        """Number of arrivals at each location in this episode."""
         self._just_reached: PlaceKey | None = None
         """The location that the player has just reached, without a turn there yet."""
         self._uncounted: dict[SubjectKey, list[int | str]] = {}
-
-    def stays(self, location_id: PlaceKey) -> int:
-        """Return the number of arrivals at the location in this episode."""
-        return self._stays.get(location_id, 0)
 
     def enter(self, location_id: PlaceKey, episode: int | str) -> None:
         """Record that the player is here now. A new visit is kept until it is counted in the file."""
         self._just_reached = None
         if location_id != self._here:
             self._here = location_id
-            self._stays[location_id] = self.stays(location_id) + 1
             self._uncounted.setdefault(location_id, []).append(episode)
 
     def record_move(self, location_id: PlaceKey | None, episode: int | str) -> None:
@@ -92,7 +85,6 @@ class Visits:
 
     def reset(self) -> None:
         """Begin a new episode."""
-        self._stays.clear()
         self._here = self._just_reached = None
 
     def drop(self) -> None:
@@ -105,7 +97,6 @@ class Visits:
             "here": self._here,
             "just_reached": self._just_reached,
             "uncounted": [[place, list(episodes)] for place, episodes in self._uncounted.items()],
-            "stays": [[place, count] for place, count in self._stays.items()],
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
@@ -114,4 +105,3 @@ class Visits:
             None if saved[name] is None else saved_place(saved[name]) for name in ("here", "just_reached")
         )
         self._uncounted = {saved_place(place): list(of) for place, of in saved["uncounted"]}
-        self._stays = {saved_place(place): int(count) for place, count in saved["stays"]}

@@ -59,7 +59,7 @@ class MemoryWriter:
         self.known = KnownMemories(store, log)
         self.observations = Observations(store.journal)
         self.events = MemoryEvents(self.known, log, debug=debug)
-        self.credit = CreditCounter(store.trials, log, learned_in=self.observations.turn_when_learned)
+        self.credit = CreditCounter(store.journal, learned_in=self.observations.turn_when_learned)
         self.deduplicator = deduplicator
         self.write_failures = 0
         self._failure_logged = ""
@@ -314,7 +314,7 @@ class MemoryWriter:
                     if draft.is_changed:
                         self._failure_logged = ""
                     if draft.is_changed or counts_only:
-                        self.credit.written(draft)
+                        self.credit.drop()
                         self.visits.written(draft)
                 else:
                     at = utc_now()
@@ -352,17 +352,17 @@ class MemoryWriter:
             self._is_note_lost = True
 
     def count(self, turn: int | None = None) -> None:
-        """Write the visits that no other write has included, and the results of memories if they are due.
+        """Write the visits and the results of memories that no other write has included.
 
         If this fails, they are written later.
 
         Args:
-            turn: The current turn. None if no turn follows, so that everything is due.
+            turn: The current turn. None if no turn follows, so that the last arrival counts too.
         """
         if turn is None:
             self.visits.include_reached()
         with suppress(MemoryStoreError):
-            if self.credit.is_due(turn) or self.visits.are_waiting(self.store.lasting):
+            if self.credit.is_pending or self.visits.are_waiting(self.store.lasting):
                 with self.changing(lasting=True, counts_only=True):
                     pass
 
@@ -403,7 +403,7 @@ class MemoryWriter:
         known.names = {place: name for place, name in known.names.items() if not is_trace(name) and place not in gone}
         self.events.forget(is_trace, gone)
         self.observations.clear()
-        self.credit.forget(is_trace)
+        self.credit.forget()
         if self.deduplicator is not None:
             self.deduplicator.forget()
 
@@ -414,7 +414,6 @@ class MemoryWriter:
             "names": [[place_to_json(place), name] for place, name in self.known.names.items()],
             "write_failures": self.write_failures,
             "journal": [end if self._episode_start is None else self._episode_start, end],
-            "evidence": self.credit.snapshot(),
             "guard_counts": dict(self.guard_counts),
         }
         return saved if self.deduplicator is None else saved | self.deduplicator.snapshot()
@@ -429,7 +428,7 @@ class MemoryWriter:
             self._log.warning("the journal was replaced: ephemeral memories of episode %s are lost", episode)
         self.known.names.update((place_from_json(place), str(name)) for place, name in saved["names"])
         self.write_failures = int(saved["write_failures"])
-        self.credit.restore(saved["evidence"])
+        self.credit.drop()
         self.guard_counts.update(saved["guard_counts"])
         if self.deduplicator is not None:
             self.deduplicator.restore(saved)

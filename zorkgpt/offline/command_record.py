@@ -34,12 +34,11 @@ class CommandRecord:
 
     def is_refused(self, command: str) -> bool:
         """Return whether the parser has rejected a command."""
-        return any(row.shows(ActionResult.REFUSED) for row in self._experience.of(command))
+        return self._experience.count(command, ActionResult.REFUSED) > 0
 
     def success_rate(self, command: str) -> float:
         """Return an estimate of how often this command moves or changes an object, if chance decides."""
-        successes = [row.shows(ActionResult.AFFECTED) for row in self._experience.of(command)]
-        return _rate(sum(successes), len(successes))
+        return _rate(self._experience.count(command, ActionResult.AFFECTED), self._experience.count(command))
 
     def promise(self, tried: GrammarTry) -> float:
         """Return how promising a command is, relative to an untried one; 0 if the parser has rejected it."""
@@ -49,7 +48,7 @@ class CommandRecord:
             self._count(row)
         self._counted = len(self._experience.rows)
         estimate = _rate(self._worked[tried.pattern], self._tries[tried.pattern]) / _rate(0, 0)
-        estimate /= 1 + sum(1 for _ in self._experience.of(tried.command))
+        estimate /= 1 + self._experience.count(tried.command)
         uses = min((self._uses[name] for name in tried.names), default=None)
         return estimate * _novelty(uses) / _novelty(0) if uses is not None else estimate
 

@@ -204,7 +204,7 @@ class PlaceNotes:
 
     def is_fresh(self, action: str) -> bool:
         """Return whether an action is not known to have been tried here in any episode."""
-        known = action in self.remembered or action in self.failed_before or action in self.tries.barren
+        known = action in self.remembered or self._has_failed_before(action) or action in self.tries.barren
         return not known and action not in self.done
 
     def mark(self, action: str) -> None:
@@ -256,6 +256,9 @@ class PlaceNotes:
             return {}
         tried = self.tries.now
         return {action: response for action, response in self.tries.failed_before.items() if action not in tried}
+
+    def _has_failed_before(self, action: str) -> bool:
+        return not self.started_over and action in self.tries.failed_before and action not in self.tries.now
 
     @property
     def refusals(self) -> dict[str, str]:
@@ -329,9 +332,8 @@ class PlaceNotes:
                     and not action.startswith(_NOT_AGAIN)
                 ):
                     yield Tier.PREPARE, action
-        failed_before = self.failed_before
         for action, tier in self.offered.items():
-            known = action in self.remembered or action in failed_before
+            known = action in self.remembered or self._has_failed_before(action)
             fresh = not known or action in self.reopened
             if fresh and action not in self.done:
                 yield tier, action

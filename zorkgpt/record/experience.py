@@ -4,6 +4,7 @@ Places, states and outcomes are compared but not interpreted. The rows are a fol
 those of its turns again.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,8 @@ class ExperienceRow:
     outcome: int = 0
     """A set of flags."""
     points: int = 0
+    result: str = ""
+    """What it led to, as the memory describes it. "" if unknown."""
     response: str = ""
     """The response to an action without effect."""
     command: str = ""
@@ -35,6 +38,8 @@ class ExperienceRow:
     """The score after it. None if unknown."""
     held: tuple[str, ...] = ()
     """The names of the carried things after it, in alphabetical order."""
+    overruled: tuple[str, ...] = ()
+    """The judges that had rejected it."""
 
     def shows(self, outcome: int) -> bool:
         """Return whether the outcome has one of these flags."""
@@ -58,14 +63,18 @@ class Experience:
         self.rows: list[ExperienceRow] = []
         self._at: dict[Place, list[ExperienceRow]] = {}
         self._tries: dict[Place, dict[str, list[ExperienceRow]]] = {}
-        self._of: dict[str, list[ExperienceRow]] = {}
+        self._outcomes: dict[str, Counter[int]] = {}
+        """Action → how often each outcome occurred."""
+        self._overruling: dict[str, list[ExperienceRow]] = {}
 
     def add(self, row: ExperienceRow) -> None:
         """Append a row."""
         self.rows.append(row)
         self._at.setdefault(row.place, []).append(row)
         self._tries.setdefault(row.place, {}).setdefault(row.action, []).append(row)
-        self._of.setdefault(row.action, []).append(row)
+        self._outcomes.setdefault(row.action, Counter())[row.outcome] += 1
+        for judge in row.overruled:
+            self._overruling.setdefault(judge, []).append(row)
 
     def tries(self, place: Place) -> Mapping[str, Sequence[ExperienceRow]]:
         """Return action → its rows at a place, without earlier episodes, in the order of the first tries."""
@@ -76,10 +85,25 @@ class Experience:
         yield from self.earlier.at(place) if self.earlier else ()
         yield from self._at.get(place, ())
 
-    def of(self, action: str) -> Iterator[ExperienceRow]:
-        """Yield the rows of an action at any place, earlier episodes first."""
-        yield from self.earlier.of(action) if self.earlier else ()
-        yield from self._of.get(action, ())
+    def count(self, action: str, outcome: int | None = None) -> int:
+        """Return how often an action was taken at any place, in all episodes.
+
+        Args:
+            outcome: Counts only the rows with one of these flags.
+        """
+        outcomes = self._outcomes.get(action, {}).items()
+        own = sum(times for shown, times in outcomes if outcome is None or shown & outcome)
+        return own + (self.earlier.count(action, outcome) if self.earlier else 0)
+
+    def overruling(self, judge: str) -> Iterator[ExperienceRow]:
+        """Yield the rows of the actions that this judge had rejected, earlier episodes first."""
+        yield from self.earlier.overruling(judge) if self.earlier else ()
+        yield from self._overruling.get(judge, ())
+
+    @property
+    def overruled(self) -> list[str]:
+        """The judges that were overruled in this episode."""
+        return list(self._overruling)
 
     def times(self, place: Place, action: str) -> int:
         """Return how often an action was taken at a place, without earlier episodes."""

@@ -12,53 +12,15 @@ from session.history import TurnRecord
 from session.outcome import failed
 from zorkgpt.directions import exit_name
 from zorkgpt.memory.models import SubjectKey
-from zorkgpt.memory.places import place_to_json
 from zorkgpt.memory.retrieval import estimated_tokens
-from zorkgpt.memory.storage.sqlite import SqliteDatabase
-from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.runlog.episodes import is_played
 from zorkgpt.runlog.events import SCHEMA_VERSION, from_record
-from zorkgpt.viewer.json_lines import JournalRows, JsonLines, cut, number, objects, place_key, text, whole_number
+from zorkgpt.viewer.json_lines import JsonLines, cut, number, objects, text, whole_number
 
 _CHARACTERS = 400_000
 _SEARCHED_CHARACTERS = 100_000
 _SHOWN_LINE = re.compile(r"[-* ]{0,4}\[[^\]]{1,60}\] (.{1,400})")
 _TITLE_COLONS = 4
-
-
-class TrialIndex:
-    """An index of trials: the memories that each turn followed. `refresh` reads new records."""
-
-    def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
-        self._reset()
-
-    def _reset(self) -> None:
-        self.rows = JournalRows(Trials(self._database), self._database)
-        self._of_turn: dict[tuple[int, int], list[dict[str, Any]]] = {}
-
-    def refresh(self) -> None:
-        if self.rows.was_replaced():
-            self._reset()
-        for trial in self.rows.new():
-            episode, turn = whole_number(trial.get("episode")), whole_number(trial.get("turn"))
-            if episode is not None and turn is not None:
-                self._of_turn.setdefault((episode, turn), []).append(_trial(trial))
-            else:
-                self.rows.unreadable += 1
-
-    def of_turn(self, episode: int, turn: int) -> list[dict[str, Any]]:
-        return self._of_turn.get((episode, turn), [])
-
-
-def _trial(trial: dict[str, Any]) -> dict[str, Any]:
-    place = place_key(trial.get("location_id"))
-    return {
-        "place": None if place is None else place_to_json(place),
-        "worked": trial.get("worked") is True,
-        "title": cut(trial.get("title"), 500),
-        "result": cut(trial.get("result"), 500),
-    }
 
 
 class CallIndex:

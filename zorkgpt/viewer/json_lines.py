@@ -15,7 +15,7 @@ from zorkgpt.log_files import UNREADABLE, packed, unpacked, unpacked_size
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import is_place, place_from_json, render_place
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
-from zorkgpt.memory.storage.tables import Records
+from zorkgpt.memory.storage.tables import Journal
 
 SHOWN_CHARACTERS = 4000
 """Maximum length of a text in a list. The complete text is sent on request."""
@@ -231,11 +231,11 @@ def parsed(line: bytes) -> dict[str, Any] | None:
 
 
 class JournalRows:
-    """A reader that yields each record of a table once."""
+    """A reader that yields each record of the journal once."""
 
-    def __init__(self, records: Records, database: SqliteDatabase) -> None:
-        self.records = records
+    def __init__(self, database: SqliteDatabase) -> None:
         self.database = database
+        self._journal = Journal(database)
         self.end = 0
         """The position of the last record read."""
         self.unreadable = 0
@@ -250,7 +250,7 @@ class JournalRows:
         if self._is_foreign():
             return self.end > 0
         try:
-            return self.records.text_at(self.end) != self._last
+            return self._journal.text_at(self.end) != self._last
         except MemoryStoreError:
             return False
 
@@ -260,7 +260,7 @@ class JournalRows:
             self.trouble = "not a regular file"
             return
         try:
-            for position, text in self.records.texts_from(self.end):
+            for position, text in self._journal.texts_from(self.end):
                 self.end, self._last = position, text
                 if (record := parsed(text.encode(errors="replace"))) is not None:
                     yield record
@@ -272,7 +272,7 @@ class JournalRows:
             self.trouble = self.database.trouble and "damaged"
 
     def damage(self) -> dict[str, Any] | None:
-        """Return the problems of the table. None if all of it can be shown."""
+        """Return the problems of the journal. None if all of it can be shown."""
         if not (self.unreadable or self.trouble):
             return None
         return {"unreadable": self.unreadable, "trouble": self.trouble, "half_written": False}

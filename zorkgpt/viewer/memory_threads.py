@@ -11,10 +11,10 @@ from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.credit import results_in_words
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, SubjectKey, episode_key, turns_in
-from zorkgpt.memory.places import place_order
+from zorkgpt.memory.places import place_order, place_to_json
 from zorkgpt.memory.storage.changes import Change, after_change
 from zorkgpt.memory.storage.document import Document
-from zorkgpt.memory.storage.history import UNDATED_SOURCES, HistoryRecord, differences, record_of, row_of
+from zorkgpt.memory.storage.history import UNDATED_SOURCES, HistoryRecord, Trial, differences, record_of, row_of
 from zorkgpt.memory.storage.markdown import is_awaited
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import Journal
@@ -62,7 +62,7 @@ class MemoryThreads:
         self._reset()
 
     def _reset(self) -> None:
-        self.rows = JournalRows(Journal(self._database), self._database)
+        self.rows = JournalRows(self._database)
         self._in_journal: dict[SubjectKey, _PlaceMemories] = {}
         self._in_file: dict[SubjectKey, _PlaceMemories] = {}
         """The places whose memories differ in the file."""
@@ -75,6 +75,8 @@ class MemoryThreads:
         """The number of memories that differ between the file and its journal."""
         self._now = (0, 0)
         """(episode, turn) of the last record."""
+        self._trials: dict[tuple[int | str, int], list[dict[str, Any]]] = {}
+        """(episode, turn) → the memories that the turn followed."""
         self._latest: dict[int, int] = {}
         """Episode → the latest turn so far."""
 
@@ -95,6 +97,8 @@ class MemoryThreads:
             record = record_of(row)
             if record is not None:
                 self._add_change(row, record.change, _stamp(row, self._now, moments))
+                if (trial := Trial.of(record)) is not None:
+                    self._trials.setdefault((trial.episode, trial.turn), []).append(_trial(trial))
             else:
                 self.rows.unreadable += 1
         has_new_rows = self.rows.end != before
@@ -135,6 +139,10 @@ class MemoryThreads:
     def places(self) -> list[SubjectKey]:
         """Return every place that has memories, in order."""
         return sorted({*self._places(), *self._ephemeral}, key=place_order)
+
+    def trials(self, episode: int, turn: int) -> list[dict[str, Any]]:
+        """Return the memories that a turn followed, with the results."""
+        return self._trials.get((episode, turn), [])
 
     def counts(self) -> tuple[Counter[int], Counter[int]] | None:
         """Return the number of memories learned and disproved in each episode. None if there are no memory files."""
@@ -229,6 +237,15 @@ class _Current(NamedTuple):
     thread: Thread
     fields: dict[str, Any]
     """The fields after all versions of the thread."""
+
+
+def _trial(trial: Trial) -> dict[str, Any]:
+    return {
+        "place": place_to_json(trial.location_id),
+        "worked": trial.worked,
+        "title": cut(trial.title, 500),
+        "result": cut(trial.result, 500),
+    }
 
 
 def _first_seen(memory: Memory | None) -> tuple[int, int] | None:

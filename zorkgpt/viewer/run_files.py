@@ -10,7 +10,7 @@ from zorkgpt.errors import RunLogError
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.run_folder import MODEL_CALLS, RUNS, episodes_in, run_directory
-from zorkgpt.viewer.episode_index import CallIndex, EpisodeIndex, TrialIndex
+from zorkgpt.viewer.episode_index import CallIndex, EpisodeIndex
 from zorkgpt.viewer.json_lines import text, turn_key, whole_number
 from zorkgpt.viewer.map import MapTimeline
 from zorkgpt.viewer.memory_threads import MemoryThreads, Moment
@@ -46,7 +46,6 @@ class RunFiles:
         self.map = MapTimeline()
         journal = sidecar(workdir / self.names.memory)
         self.threads = MemoryThreads(journal, workdir / self.names.memory)
-        self.trials = TrialIndex(journal)
         self._mapped: dict[int, tuple[int, int]] = {}
         """Episode → its generation and the number of its turns in the map."""
 
@@ -61,7 +60,6 @@ class RunFiles:
                     self._update_map(episode)
             latest = max(((number, index.last_turn) for number, index in self.episodes.items()), default=(0, 0))
             self.threads.refresh(self._moments(), latest)
-            self.trials.refresh()
 
     def damage(self) -> list[dict[str, Any]]:
         """Return the files that can't be shown completely. Model calls are included as far as they were read."""
@@ -75,8 +73,7 @@ class RunFiles:
         for number in sorted(self.episodes):
             for lines in (self.episodes[number].lines, self.calls[number].lines):
                 add(lines.path, lines.damage(), number)
-        for rows in (self.threads.rows, self.trials.rows):
-            add(rows.database.path, rows.damage())
+        add(self.threads.rows.database.path, self.threads.rows.damage())
         memory = self.threads.file
         if memory.unreadable or memory.trouble:
             add(memory.path, {"unreadable": memory.unreadable, "trouble": memory.trouble})

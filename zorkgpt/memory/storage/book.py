@@ -10,7 +10,7 @@ from zorkgpt.memory.storage.changes import Change, ChangeKind, Step, VisitCount,
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import as_read
 from zorkgpt.memory.storage.escaping import single_spaced
-from zorkgpt.memory.storage.history import Trial, TurnStamp, changes_between, dated
+from zorkgpt.memory.storage.history import TurnStamp, changes_between, dated
 from zorkgpt.memory.storage.lasting import Filters, Heading, LastingMemories, episodes_of, heading_of
 from zorkgpt.memory.storage.traces import Traces
 from zorkgpt.memory.storage.versions import observed, superseded
@@ -87,7 +87,6 @@ class Draft:
         book: The book with the changes so far.
         names: The names of places without a section, for the journal.
         steps: The changes, in order.
-        trials: The trials that the changes count.
         is_discarded: Whether all changes were undone.
     """
 
@@ -111,7 +110,6 @@ class Draft:
         self._at, self._source = at, source
         self._episode = None if turn_stamp is None else turn_stamp.episode
         self.steps: list[Step] = []
-        self.trials: tuple[Trial, ...] = ()
         self.is_discarded = False
         self._is_rewritten = False
 
@@ -165,7 +163,7 @@ class Draft:
     def discard(self) -> None:
         """Undo everything. Nothing can be changed afterwards."""
         self.is_discarded = True
-        self.book, self.steps, self.trials = self.start, [], ()
+        self.book, self.steps = self.start, []
         self._is_rewritten = False
 
     def add(

@@ -11,7 +11,7 @@ from zorkgpt.memory.storage.document import TITLE, ending_blank, line_end, parse
 from zorkgpt.memory.storage.escaping import encode
 from zorkgpt.memory.storage.postgres import PostgresDatabase, is_postgres
 from zorkgpt.memory.storage.sqlite import FIRST_KIND, SqliteDatabase, is_sqlite
-from zorkgpt.memory.storage.tables import Journal, Rows, Trials
+from zorkgpt.memory.storage.tables import Journal, Rows
 
 
 class EarlierStore:
@@ -24,7 +24,6 @@ class EarlierStore:
     def __init__(self, database: SqliteDatabase | PostgresDatabase) -> None:
         self._database = database
         self.journal = Journal(database, has_turns=False)
-        self.trials = Trials(database)
         self.document = parse(b"".join(_sections(database)))
 
     def close(self) -> None:

@@ -1,7 +1,8 @@
-"""Records of changes and of trials, and the memories that result from changes."""
+"""Records of changes, the trials among them, and the memories that result from changes."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from zorkgpt.memory.claims import Claim, claims_in
@@ -339,9 +340,13 @@ def kind_of(before: Memory | None, after: Memory) -> ChangeKind:
     return "edited"
 
 
+_TRIAL = re.compile("“(.*)” (worked|did not work) in turn ([0-9]+): (.*)", re.DOTALL)
+"""The reason of the change that counts a trial."""
+
+
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One time that the player followed a memory, with the result."""
+    """One time that the player followed a memory, with the result. It is recorded as the change that counts it."""
 
     episode: int | str
     turn: int
@@ -361,22 +366,26 @@ class Trial:
         """Whether the player died unexpectedly."""
         return not self.worked and self.result.split("; ")[0] == "died"
 
+    @property
+    def reason(self) -> str:
+        """The reason of the change that counts it."""
+        verdict = "worked" if self.worked else "did not work"
+        return f"“{self.action}” {verdict} in turn {self.turn}: {self.result}"
 
-_TRIAL_FIELDS = tuple(field.name for field in fields(Trial))
+    @classmethod
+    def of(cls, record: HistoryRecord) -> "Trial | None":
+        """Return the trial that a record counts. None if it counts none, or several at once."""
+        change, stamp = record.change, record.turn_stamp
+        before, after = change.before, change.after
+        if change.kind != "credited" or stamp is None or before is None or after is None:
+            return None
+        match = _TRIAL.fullmatch(change.reason or "")
+        if match is None or after.tried != before.tried + 1:
+            return None
+        counts = after.worked, after.tried
+        worked = after.worked > before.worked
+        return cls(stamp.episode, int(match[3]), change.location_id, after.title, match[1], match[4], worked, counts)
 
-
-def trial_of(row: dict[str, Any]) -> Trial:
-    """Build a trial from stored values.
-
-    Raises:
-        KeyError, TypeError, ValueError: If they are not those of a trial.
-    """
-    worked, tried = row["after"]
-    stored = {name: row[name] for name in _TRIAL_FIELDS if name != "after"}
-    stored["location_id"] = place_from_json(row["location_id"])
-    return Trial(**stored, after=(int(worked), int(tried)))
-
-
-def trial_row(trial: Trial) -> dict[str, Any]:
-    """Return a trial as plain values for `trial_of`."""
-    return asdict(trial) | {"location_id": place_to_json(trial.location_id)}
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return asdict(self) | {"location_id": place_to_json(self.location_id)}

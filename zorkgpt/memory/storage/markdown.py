@@ -33,7 +33,7 @@ from zorkgpt.memory.storage.merging import FileEdits, Memories, merged_heading
 from zorkgpt.memory.storage.reverting import Position, revert_to
 from zorkgpt.memory.storage.sql_store import SqliteFileStore
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
-from zorkgpt.memory.storage.tables import MIGRATIONS, SCHEMA, STATE_SCHEMA, VECTORS_SCHEMA
+from zorkgpt.memory.storage.tables import COUNTS_SCHEMA, MIGRATIONS, SCHEMA, STATE_SCHEMA, VECTORS_SCHEMA
 from zorkgpt.memory.storage.words import WORDS_SCHEMA, FullText
 from zorkgpt.record.events import EVENTS_SCHEMA
 
@@ -80,11 +80,11 @@ _NOTHING = _ShownContent(0, "", 0, is_shown=True)
 
 
 def sidecar(memory_file: Path | str, *, timeout_s: float = LOCK_TIMEOUT_S) -> SqliteDatabase:
-    """Return the SQLite file beside a memory file, with the record: memories, journal, trials, answers and vectors."""
+    """Return the SQLite file beside a memory file, with the record: memories, journal, answers and vectors."""
     return SqliteDatabase(
         Path(f"{memory_file}.sqlite"),
         schema=_FIRST_SCHEMA,
-        migrations=(*MIGRATIONS, _ROWS, EVENTS_SCHEMA),
+        migrations=(*MIGRATIONS, _ROWS, EVENTS_SCHEMA, COUNTS_SCHEMA),
         kind=_KIND,
         timeout_s=timeout_s,
     )

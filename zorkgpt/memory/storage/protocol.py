@@ -13,7 +13,7 @@ from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import Filters, LastingMemories
 from zorkgpt.memory.storage.reverting import Position
-from zorkgpt.memory.storage.tables import AnswerTable, Journal, Trials
+from zorkgpt.memory.storage.tables import AnswerTable, Journal
 from zorkgpt.memory.storage.traces import Traces
 from zorkgpt.memory.storage.words import WordCounts
 
@@ -41,7 +41,6 @@ class Store(Protocol):
     has_file: bool
     """Whether the memories are in a Markdown file."""
     journal: Journal
-    trials: Trials
     answers: AnswerTable
     guard: "threading.RLock"
     """Held while `lasting` is read or changed."""
@@ -77,8 +76,8 @@ class Store(Protocol):
     ) -> AbstractContextManager[Draft]:
         """Lock the store, read the current memories, and begin to change them.
 
-        When the block ends, the draft's document, changes and trials are stored together. If the block raises, nothing
-        is stored.
+        When the block ends, the draft's document and changes are stored together. If the block raises, nothing is
+        stored.
 
         Args:
             source: The author of the change. See `HistoryRecord.source`.

@@ -10,7 +10,7 @@ from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.history import HistoryRecord, dated_changes, is_of_episode, with_history_of
 from zorkgpt.memory.storage.lasting import LastingMemories, heading_of
-from zorkgpt.memory.storage.tables import AnswerTable, Journal, Trials, VisitRow
+from zorkgpt.memory.storage.tables import AnswerTable, Journal, VisitRow
 
 log = get_logger(__name__)
 
@@ -22,7 +22,6 @@ class Position(NamedTuple):
     """The last rows of the tables of a record."""
 
     journal: int
-    trials: int
     answers: int
 
 
@@ -30,13 +29,12 @@ class Recorded(Protocol):
     """A store whose changes can be reverted."""
 
     journal: Journal
-    trials: Trials
     answers: AnswerTable
 
 
 def position_of(store: Recorded) -> Position:
     """Return the present position of a store."""
-    return Position(store.journal.size(), store.trials.size(), store.answers.size())
+    return Position(store.journal.size(), store.answers.size())
 
 
 def revert_to(store: Recorded, draft: Draft, position: Position, episode: int | str) -> list[Change]:
@@ -78,7 +76,6 @@ def revert_to(store: Recorded, draft: Draft, position: Position, episode: int | 
         _uncount(draft, visit)
         gone.append(number)
     store.journal.remove(gone, episode)
-    store.trials.remove(position.trials, episode)
     store.answers.remove(position.answers)
     if kept:
         titles = [change.memory.title for change in kept]

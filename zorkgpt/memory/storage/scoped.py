@@ -114,7 +114,6 @@ class ScopedStore:
         self.guard = whole.guard
         self.has_file = whole.has_file
         self.journal = whole.journal.within(scope)
-        self.trials = whole.trials.within(scope)
         self.answers = whole.answers.within(scope)
 
     @property
@@ -153,7 +152,7 @@ class ScopedStore:
         with self._whole.transaction(source=source, turn_stamp=turn_stamp, places=places) as draft:
             draft.start = draft.book = self._inside(draft.book)
             yield draft
-            for each in (*draft.steps, *draft.trials):
+            for each in draft.steps:
                 check_inside(self.scope, each.location_id)
             draft.start, draft.book = map(_outside, (draft.start, draft.book))
         draft.start, draft.book = map(self._inside, (draft.start, draft.book))

@@ -29,13 +29,13 @@ from zorkgpt.memory.storage.reverting import Position, position_of, revert_to
 from zorkgpt.memory.storage.rows import MemoryRows
 from zorkgpt.memory.storage.sqlite import IN_MEMORY, SqliteDatabase
 from zorkgpt.memory.storage.tables import (
+    COUNTS_SCHEMA,
     SCHEMA,
     STATE_SCHEMA,
     TURNS_SCHEMA,
     VECTORS_SCHEMA,
     AnswerTable,
     Journal,
-    Trials,
     VisitRow,
     delete_vectors,
 )
@@ -64,7 +64,7 @@ class SqlStore:
         words: The index of words.
         name: The name of the database in messages.
         path: The folder of this path contains `runs/`.
-        machine: Identifies the writer of trials. See `Trials`.
+        machine: Identifies the writer of trials. See `Journal`.
         rows: The memories. Defaults to those of the database.
 
     Raises:
@@ -89,8 +89,7 @@ class SqlStore:
         self.name = name
         self.path = path
         self.guard = database.guard
-        self.journal = Journal(database, now)
-        self.trials = Trials(database, machine)
+        self.journal = Journal(database, now, machine=machine)
         self.answers = AnswerTable(database)
         self.recovered: Recovery | None = None
         self.notices: list[str] = []
@@ -141,7 +140,6 @@ class SqlStore:
                         if draft.is_discarded:
                             raise _Discarded
                     self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp, at=at)
-                    self.trials.append(draft.trials)
                     if turn_stamp is not None:
                         self.journal.add_visits(self._visits(), turn_stamp, at)
                     self._before_commit()
@@ -185,7 +183,6 @@ class SqlStore:
         """Erase traces from the tables beside the memories."""
         with self.database.change():
             self.journal.erase(traces)
-            self.trials.erase(traces)
             self.answers.clear()
             self._words.erase_deleted()
 
@@ -258,7 +255,7 @@ class PostgresStore(SqlStore):
         lock_timeout_s: float = LOCK_TIMEOUT_S,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        database = PostgresDatabase(url, lock_timeout_s=lock_timeout_s)
+        database = PostgresDatabase(url, lock_timeout_s=lock_timeout_s, migrations=(COUNTS_SCHEMA,))
         folder = _own_folder(database.address)
         words = PostgresWords(database)
         super().__init__(
@@ -342,7 +339,9 @@ class SqliteStore(SqliteFileStore):
         is_in_memory = str(path) == IN_MEMORY
         file = Path(path if is_in_memory else os.path.realpath(path))
         schema = STATE_SCHEMA + MEMORIES_SCHEMA + SCHEMA + VECTORS_SCHEMA + WORDS_SCHEMA + TURNS_SCHEMA
-        database = SqliteDatabase(file, schema=schema, kind=_KIND, is_truth=True, timeout_s=lock_timeout_s)
+        database = SqliteDatabase(
+            file, schema=schema, migrations=(COUNTS_SCHEMA,), kind=_KIND, is_truth=True, timeout_s=lock_timeout_s
+        )
         # A memory without a file must not find `runs/` in the current folder.
         path = Path(os.devnull, IN_MEMORY) if is_in_memory else file
         super().__init__(database, FullText(database), name=str(file), path=path, now=now)

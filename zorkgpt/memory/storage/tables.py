@@ -1,4 +1,4 @@
-"""The tables beside the memories: the journal, the trials, and the answers of a model. The same on every database."""
+"""The tables beside the memories: the journal and the answers of a model. The same on every database."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol
 
 from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.errors import MemoryStoreError, OutOfBounds
@@ -34,8 +34,6 @@ from zorkgpt.memory.storage.history import (
     record_of,
     replayed,
     row_of,
-    trial_of,
-    trial_row,
 )
 from zorkgpt.memory.storage.traces import Traces, record_without
 
@@ -44,6 +42,7 @@ _PAGE = 5_000
 """Number of rows read at a time."""
 _VISITED = "visited"
 """The kind of the rows about visits."""
+_IS_CHANGE = f"kind != '{_VISITED}'"
 _MOST_PARAMETERS = 400
 """Maximum number of parameters of a query."""
 
@@ -52,6 +51,9 @@ _BY_PERSON = f"source IN ({', '.join(map(repr, PERSON_SOURCES))})"
 
 _IS_NO_COUNT = f"kind NOT IN ({', '.join(map(repr, COUNTED))})"
 """The condition of another index."""
+
+_IS_SEARCHED = f"{_IS_CHANGE} AND place NOT IN ({', '.join(repr(str(subject)) for subject in UNSEARCHED)})"
+"""The condition for changes of memories that are searched."""
 
 SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS zorkgpt_journal (
@@ -68,13 +70,6 @@ CREATE INDEX IF NOT EXISTS zorkgpt_journal_place ON zorkgpt_journal (place);
 CREATE INDEX IF NOT EXISTS zorkgpt_journal_memory ON zorkgpt_journal (memory, id);
 CREATE INDEX IF NOT EXISTS zorkgpt_journal_by_person ON zorkgpt_journal (id) WHERE {_BY_PERSON};
 CREATE INDEX IF NOT EXISTS zorkgpt_journal_episode ON zorkgpt_journal (episode, id) WHERE episode IS NOT NULL;
-CREATE TABLE IF NOT EXISTS zorkgpt_trials (
-    id {{key}},
-    machine text NOT NULL,
-    episode text NOT NULL,
-    record text NOT NULL
-);
-CREATE INDEX IF NOT EXISTS zorkgpt_trials_episode ON zorkgpt_trials (episode);
 CREATE TABLE IF NOT EXISTS zorkgpt_judgments (
     id {{key}},
     key text NOT NULL UNIQUE,
@@ -120,6 +115,13 @@ MIGRATIONS: tuple[str, ...] = (
 A new database gets the tables of version 1 and all upgrades. Types are written as in `STORE_SCHEMA`.
 """
 
+COUNTS_SCHEMA = """
+ALTER TABLE zorkgpt_journal ADD COLUMN counted text;
+CREATE INDEX zorkgpt_journal_counted ON zorkgpt_journal (memory, counted) WHERE counted IS NOT NULL;
+DROP TABLE IF EXISTS zorkgpt_trials
+"""
+"""The upgrade of databases with a table of trials. `counted` identifies a trial. See `Journal.is_counted`."""
+
 STATE_SCHEMA = """
 CREATE TABLE IF NOT EXISTS zorkgpt_state (
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
@@ -160,59 +162,6 @@ class Rows(Protocol):
         ...
 
 
-class Records:
-    """A table of JSON records to which records are appended. Positions are row numbers."""
-
-    table: str
-    searched = "id > 0"
-    """The condition for records of the whole table."""
-
-    def __init__(self, database: Rows) -> None:
-        self._database = database
-        self._scope = EVERYWHERE
-
-    def within(self, scope: PlaceScope) -> Self:
-        """Return the table without the records of places outside a scope."""
-        table = copy(self)
-        table._scope = scope
-        return table
-
-    def size(self) -> int:
-        """Return the position of the last record. 0 if there is none."""
-        return int(self._database.value(f"SELECT coalesce(max(id), 0) FROM {self.table}"))
-
-    def texts_from(self, start: int, *, every: bool = False) -> Iterator[tuple[int, str]]:
-        """Yield the position and the JSON of each record after this position.
-
-        Args:
-            every: Whether to include records about subjects that are not searched.
-        """
-        condition = "id > 0" if every else self.searched
-        query = f"SELECT id, record FROM {self.table} WHERE id > %s AND {condition} ORDER BY id LIMIT %s"
-        while page := self._database.rows(query, (start, _PAGE)):
-            yield from page
-            start = page[-1][0]
-
-    def text_at(self, position: int) -> str:
-        """Return the JSON of this record. "" if there is none.
-
-        If it changes, the table was rolled back.
-        """
-        rows = self._database.rows(f"SELECT record FROM {self.table} WHERE id = %s", (position,))
-        return str(rows[0][0]) if rows else ""
-
-    def erase(self, traces: Traces) -> None:
-        """Delete the records about erased memories, and clean the others."""
-        self._clean(self._database.rows(f"SELECT id, record FROM {self.table}"), traces)
-
-    def _clean(self, rows: Iterable[tuple[int, str]], traces: Traces) -> None:
-        changed = [(number, new) for number, text in rows if (new := record_without(text, traces)) != text]
-        self._database.put(f"DELETE FROM {self.table} WHERE id = %s", [(number,) for number, new in changed if not new])
-        self._database.put(
-            f"UPDATE {self.table} SET record = %s WHERE id = %s", [(new, number) for number, new in changed if new]
-        )
-
-
 class VisitRow(NamedTuple):
     """A row of the journal about visits."""
 
@@ -225,18 +174,58 @@ class VisitRow(NamedTuple):
     """Whether nothing was known of the place before."""
 
 
-class Journal(Records):
-    """Every change of a memory, lasting or ephemeral, and every visit in a turn, in order."""
+class Journal:
+    """Every change of a memory, lasting or ephemeral, and every visit in a turn, in order.
 
-    table = "zorkgpt_journal"
-    searched = f"kind != '{_VISITED}' AND place NOT IN ({', '.join(repr(str(subject)) for subject in UNSEARCHED)})"
+    Records are JSON, and positions are row numbers.
+
+    Args:
+        machine: Identifies the writer of trials, because two machines may use the same episode numbers.
+    """
 
     def __init__(
-        self, database: Rows, now: Callable[[], datetime] = lambda: datetime.now(UTC), *, has_turns: bool = True
+        self,
+        database: Rows,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        *,
+        machine: str = "",
+        has_turns: bool = True,
     ) -> None:
-        super().__init__(database)
+        self._database = database
         self._now = now
+        self._machine = machine
         self._has_turns = has_turns
+        self._scope = EVERYWHERE
+
+    def within(self, scope: PlaceScope) -> "Journal":
+        """Return the journal without the records of places outside a scope."""
+        table = copy(self)
+        table._scope = scope
+        return table
+
+    def size(self) -> int:
+        """Return the position of the last record. 0 if there is none."""
+        return int(self._database.value("SELECT coalesce(max(id), 0) FROM zorkgpt_journal"))
+
+    def texts_from(self, start: int, *, every: bool = False) -> Iterator[tuple[int, str]]:
+        """Yield the position and the JSON of each record after this position.
+
+        Args:
+            every: Whether to include records about subjects that are not searched.
+        """
+        condition = _IS_CHANGE if every else _IS_SEARCHED
+        query = f"SELECT id, record FROM zorkgpt_journal WHERE id > %s AND {condition} ORDER BY id LIMIT %s"
+        while page := self._database.rows(query, (start, _PAGE)):
+            yield from page
+            start = page[-1][0]
+
+    def text_at(self, position: int) -> str:
+        """Return the JSON of this record. "" if there is none.
+
+        If it changes, the table was rolled back.
+        """
+        rows = self._database.rows("SELECT record FROM zorkgpt_journal WHERE id = %s", (position,))
+        return str(rows[0][0]) if rows else ""
 
     def append(
         self, changes: Iterable[Change], *, source: str = "agent", turn_stamp: TurnStamp | None = None, at: str = ""
@@ -260,8 +249,8 @@ class Journal(Records):
             if not self._scope.contains(place := record.change.location_id):
                 raise MemoryStoreError(f"{place_in_words(place)} is outside the scope {self._scope.path}.")
         self._database.put(
-            "INSERT INTO zorkgpt_journal (place, source, episode, memory, kind, at, record) "
-            "VALUES (%s, %s, %s, %s, %s, %s, %s)",
+            "INSERT INTO zorkgpt_journal (place, source, episode, memory, kind, at, record, counted) "
+            "VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
             [
                 (
                     render_place(record.change.location_id),
@@ -271,6 +260,7 @@ class Journal(Records):
                     record.change.kind,
                     record.at,
                     _compact_json(row_of(record)),
+                    None if (trial := Trial.of(record)) is None else self._counted(trial.episode, trial.turn),
                 )
                 for record in new
             ],
@@ -380,6 +370,26 @@ class Journal(Records):
             condition = f"{condition} AND {_IS_NO_COUNT}"
         return self._select(condition, (memory, render_place(place), *kinds))
 
+    def is_counted(self, memory: str, episode: int | str, turn: int) -> bool:
+        """Return whether this machine has counted a trial of the memory with this id in a turn."""
+        query = "SELECT 1 FROM zorkgpt_journal WHERE memory = %s AND counted = %s"
+        return bool(self._database.rows(query, (memory, self._counted(episode, turn))))
+
+    def trials(self) -> Iterator[Trial]:
+        """Yield the trials of all machines, in the order in which they were counted."""
+        return self._trials("")
+
+    def own_trials(self, episode: int | str | None = None) -> Iterator[Trial]:
+        """Yield the trials of this machine, in the same order. `episode` defaults to all episodes."""
+        return self._trials(f"{self._machine}:" if episode is None else self._counted(episode, ""))
+
+    def _trials(self, beginning: str) -> Iterator[Trial]:
+        condition = "counted IS NOT NULL AND substr(counted, 1, %s) = %s"
+        return filter(None, map(Trial.of, self._select(condition, (len(beginning), beginning))))
+
+    def _counted(self, episode: int | str, turn: int | str) -> str:
+        return f"{self._machine}:{_key(episode_key(episode))}:{turn}"
+
     def history(self, place: SubjectKey, memory: str, *, until: int | None = None) -> list[HistoryRecord]:
         """Return the records of the memory with this id, oldest first, including those from before it was moved.
 
@@ -402,7 +412,7 @@ class Journal(Records):
         Args:
             prefix: The beginning of the places. Defaults to all places.
         """
-        rows = self._database.rows(f"SELECT DISTINCT place FROM zorkgpt_journal WHERE {self.searched}")
+        rows = self._database.rows(f"SELECT DISTINCT place FROM zorkgpt_journal WHERE {_IS_SEARCHED}")
         texts = [text for (text,) in rows]
         if isinstance(prefix, tuple):
             # Parsing takes longer.
@@ -424,13 +434,19 @@ class Journal(Records):
         self._database.put("UPDATE zorkgpt_journal SET memory = %s WHERE id = %s", ids)
 
     def erase(self, traces: Traces) -> None:
+        """Delete the records about erased memories, and clean the others."""
         gone = [(render_place(place),) for place in traces.gone]
         self._database.put("DELETE FROM zorkgpt_journal WHERE place = %s", gone)
         others = [(place, memory) for place, memory in traces.removed if place not in traces.gone]
         removed = [(memory, render_place(place)) for place, memory in others]
         self._database.put("DELETE FROM zorkgpt_journal WHERE memory = %s AND place = %s", removed)
-        if traces.texts or traces.titles:
-            super().erase(traces)
+        if not (traces.texts or traces.titles):
+            return
+        rows = self._database.rows("SELECT id, record FROM zorkgpt_journal")
+        changed = [(number, new) for number, text in rows if (new := record_without(text, traces)) != text]
+        self._database.put("DELETE FROM zorkgpt_journal WHERE id = %s", [(at,) for at, new in changed if not new])
+        query = "UPDATE zorkgpt_journal SET record = %s WHERE id = %s"
+        self._database.put(query, [(new, at) for at, new in changed if new])
 
     def last_place(self, memory: str) -> SubjectKey | None:
         """Return the last place of the memory with this id. None if unknown."""
@@ -460,54 +476,7 @@ class Journal(Records):
 
     def by_person(self, start: int) -> Iterator[HistoryRecord]:
         """Yield the changes that a person made after this position, oldest first."""
-        return self._select(f"{_BY_PERSON} AND id > %s AND {self.searched}", (start,))
-
-
-class Trials(Records):
-    """Every trial of a memory, in the order in which they were counted.
-
-    Args:
-        machine: Identifies the writer, because two machines may use the same episode numbers.
-    """
-
-    table = "zorkgpt_trials"
-
-    def __init__(self, database: Rows, machine: str = "") -> None:
-        super().__init__(database)
-        self._machine = machine
-
-    def append(self, trials: Iterable[Trial]) -> None:
-        """Add trials, within the transaction that counts them."""
-        self._database.put(
-            "INSERT INTO zorkgpt_trials (machine, episode, record) VALUES (%s, %s, %s)",
-            [(self._machine, _key(episode_key(trial.episode)), json.dumps(trial_row(trial))) for trial in trials],
-        )
-
-    def remove(self, start: int, episode: int | str) -> None:
-        """Delete the trials of this machine in an episode after a position."""
-        query = "DELETE FROM zorkgpt_trials WHERE id > %s AND machine = %s AND episode = %s"
-        self._database.put(query, [(start, self._machine, _key(episode_key(episode)))])
-
-    def trials(self) -> Iterator[Trial]:
-        """Yield the trials of all machines, oldest first."""
-        return self._read(self._database.rows("SELECT record FROM zorkgpt_trials ORDER BY id"))
-
-    def own_trials(self, episode: int | str | None = None) -> Iterator[Trial]:
-        """Yield the trials of this machine, oldest first. `episode` defaults to all episodes."""
-        query, parameters = "SELECT record FROM zorkgpt_trials WHERE machine = %s", [self._machine]
-        if episode is not None:
-            query += " AND episode = %s"
-            parameters.append(_key(episode_key(episode)))
-        return self._read(self._database.rows(f"{query} ORDER BY id", parameters))
-
-    def _read(self, rows: Iterable[tuple[str]]) -> Iterator[Trial]:
-        for (text,) in rows:
-            try:
-                trial = trial_of(_parsed(text))
-            except (KeyError, TypeError, ValueError):
-                continue
-            if self._scope.contains(trial.location_id):
-                yield trial
+        return self._select(f"{_BY_PERSON} AND id > %s AND {_IS_SEARCHED}", (start,))
 
 
 class AnswerTable:

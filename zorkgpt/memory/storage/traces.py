@@ -199,11 +199,10 @@ def _subject_of(row: Any) -> SubjectKey | None:
 
 
 def _is_forgotten(row: Any, traces: Traces) -> bool:
-    """Return whether a stored value is a memory or a trial to erase."""
+    """Return whether a stored value is a memory to erase."""
     if _subject_of(row) in traces.gone:
         return True
-    if not isinstance(row, dict) or not isinstance(title := row.get("title"), str):
+    if not isinstance(row, dict) or not isinstance(row.get("title"), str):
         return False
     text = row.get("text")
-    is_trial = "after" in row and _subject_of(row) in traces.places
-    return (isinstance(text, str) and traces.are_in(text)) or (is_trial and title in traces.titles)
+    return isinstance(text, str) and traces.are_in(text)

@@ -227,7 +227,7 @@ def lasting_only(memories: Iterable[LocatedMemory]) -> tuple[list[LocatedMemory]
 
 
 def convert(source: Store | EarlierStore, target: Store) -> int:
-    """Copy all memories with their journal and trials to an empty store, and return the number of memories.
+    """Copy all memories with their journal to an empty store, and return the number of memories.
 
     Only another Markdown file keeps the text between the memories.
 
@@ -245,7 +245,6 @@ def convert(source: Store | EarlierStore, target: Store) -> int:
             unsearched = ((subject, memory) for subject in UNSEARCHED for memory in source.lasting.memories(subject))
             for subject, memory in unsearched:
                 draft.lasting.applied(Change("added", subject, "", None, memory))
-    target.trials.append(source.trials.trials())
     return len(document.find(EVERY))
 
 
