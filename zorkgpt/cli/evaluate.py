@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 _FOLDER = "evaluations"
 _SEEDS = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 _MAX_SEEDS = 1000
-"""Players that can't be evaluated."""
 
 
 def evaluate(options: EvalOptions) -> int:
@@ -97,7 +96,7 @@ def _executor(options: EvalOptions) -> Executor:
         return ProcessExecutor(options.jobs or os.cpu_count() or 1)
     from zorkgpt.evals.ray_executor import RayExecutor
 
-    return RayExecutor(options.ray, options.jobs)
+    return RayExecutor(options.ray, options.jobs, options.out if options.out and is_url(options.out) else None)
 
 
 def _planned(options: EvalOptions) -> list[EvaluationRun]:
