@@ -16,7 +16,7 @@ EXTRAS = {
     "model": ("LLMClient", ("openai",)),
     "game": ("Playing a story", ("jericho", "networkx", "numpy")),
     "viewer": ("The viewer", ("starlette", "sse_starlette", "uvicorn", "h11")),
-    "embeddings": ("Comparing memories by meaning", ("numpy", "onnxruntime", "tokenizers", "onnx", "safetensors")),
+    "embeddings": ("Comparing memories by meaning", ("numpy", "onnxruntime", "tokenizers")),
     "embeddings-torch": ("The sentence-transformers provider", ("sentence_transformers", "torch")),
     "evals": ("Drawing plots", ("matplotlib",)),
     "gym": ("The Gymnasium environment", ("gymnasium",)),
