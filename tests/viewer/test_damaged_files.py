@@ -132,7 +132,6 @@ def test_unreadable_lines_are_counted_per_file(workdir):
         ("runs/1/episode_log.jsonl", 2, ""),
         ("runs/1/model_calls.jsonl", 2, ""),
         ("Memories.md.sqlite", 2, ""),
-        ("Memories.md.sqlite", 1, ""),
         ("Memories.md", 1, ""),
     ]
     assert hall_memories(workdir) == BOTH
@@ -150,7 +149,6 @@ def test_links_and_folders_instead_of_files_are_not_followed(workdir, tmp_path_f
     trouble = "not a regular file"
     assert damage(workdir) == [
         ("runs/2/model_calls.jsonl", 0, trouble),
-        ("Memories.md.sqlite", 0, trouble),
         ("Memories.md.sqlite", 0, trouble),
         ("Memories.md", 0, trouble),
     ]

@@ -47,7 +47,8 @@ def workdir(tmp_path_factory):
         for place, name, title, text, action in MEMORIES
     ]
     history[0]["after"] |= {"episode": 1, "turns": "1"}
-    trial = {"episode": 1, "turn": 7, "location_id": 10, "title": "Trap door creaks", "worked": False, "result": "x"}
+    trial = {"episode": 1, "turn": 7, "location_id": 10, "title": "Trap door creaks", "action": "up"}
+    trial |= {"worked": False, "result": "x", "after": [0, 1]}
     write_history(path, *history, trials=[trial])
     return path
 

@@ -129,9 +129,9 @@ class Answers:
             return {"generation": index.generation, "from": page * PAGE_TURNS, "rows": rows}
 
     def rows(self, index: EpisodeIndex, start: int, stop: int) -> list[dict[str, Any]]:
-        calls = self._files.calls_of(index.episode)
+        calls, trials = self._files.calls_of(index.episode), self._files.trials_of(index.episode)
         return [
-            turn_row(turn, calls.of_turn(turn.turn)) | {"trials": self._files.trials.of_turn(index.episode, turn.turn)}
+            turn_row(turn, calls.of_turn(turn.turn)) | {"trials": trials.get(turn.turn, [])}
             for position in range(start, min(stop, len(index)))
             if (turn := index.turn(position))
         ]
@@ -145,7 +145,7 @@ class Answers:
             if record is None:
                 raise NotInRun(f"Episode {episode} has no turn {turn}.")
             calls = self._files.calls_of(episode).of_turn(turn)
-            trials = self._files.trials.of_turn(episode, turn)
+            trials = self._files.trials_of(episode).get(turn, [])
             return turn_row(record, calls, limit=WHOLE_CHARACTERS) | {"trials": trials}
 
     def call(self, episode: int, call: int) -> dict[str, Any]:

@@ -1,16 +1,16 @@
 """Indexes of an episode's two logs: the position of each turn and model call, and the columns of all turns."""
 
 import re
-import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from session.history import TurnRecord
 from session.outcome import failed
 from zorkgpt.directions import exit_name
+from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import place_to_json
 from zorkgpt.memory.retrieval import estimated_tokens
@@ -18,7 +18,7 @@ from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.runlog.episodes import is_played
 from zorkgpt.runlog.events import SCHEMA_VERSION, from_record
-from zorkgpt.viewer.json_lines import JournalRows, JsonLines, cut, number, objects, place_key, text, whole_number
+from zorkgpt.viewer.json_lines import JsonLines, cut, number, objects, text, whole_number
 
 _CHARACTERS = 400_000
 _SEARCHED_CHARACTERS = 100_000
@@ -26,39 +26,15 @@ _SHOWN_LINE = re.compile(r"[-* ]{0,4}\[[^\]]{1,60}\] (.{1,400})")
 _TITLE_COLONS = 4
 
 
-class TrialIndex:
-    """An index of trials: the memories that each turn followed. `refresh` reads new records."""
-
-    def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
-        self._reset()
-
-    def _reset(self) -> None:
-        self.rows = JournalRows(Trials(self._database), self._database)
-        self._of_turn: dict[tuple[int, int], list[dict[str, Any]]] = {}
-
-    def refresh(self) -> None:
-        if self.rows.was_replaced():
-            self._reset()
-        for trial in self.rows.new():
-            episode, turn = whole_number(trial.get("episode")), whole_number(trial.get("turn"))
-            if episode is not None and turn is not None:
-                self._of_turn.setdefault((episode, turn), []).append(_trial(trial))
-            else:
-                self.rows.unreadable += 1
-
-    def of_turn(self, episode: int, turn: int) -> list[dict[str, Any]]:
-        return self._of_turn.get((episode, turn), [])
-
-
-def _trial(trial: dict[str, Any]) -> dict[str, Any]:
-    place = place_key(trial.get("location_id"))
-    return {
-        "place": None if place is None else place_to_json(place),
-        "worked": trial.get("worked") is True,
-        "title": cut(trial.get("title"), 500),
-        "result": cut(trial.get("result"), 500),
-    }
+def trials_of(database: SqliteDatabase, episode: int) -> dict[int, list[dict[str, Any]]]:
+    """Return turn → its trials of memories. Empty if the record can't be read."""
+    trials: dict[int, list[dict[str, Any]]] = {}
+    with suppress(MemoryStoreError):
+        for trial in Trials(database).own_trials(episode):
+            row = {"place": place_to_json(trial.location_id), "worked": trial.worked}
+            texts = {"title": cut(trial.title, 500), "result": cut(trial.result, 500)}
+            trials.setdefault(trial.turn, []).append(row | texts)
+    return trials
 
 
 class CallIndex:
@@ -224,11 +200,6 @@ class EpisodeIndex:
     def age_s(self) -> float:
         """Seconds since the file was last written."""
         return self.lines.age_s()
-
-    @property
-    def written(self) -> str:
-        """The time when the file was last written, in ISO 8601."""
-        return datetime.fromtimestamp(time.time() - self.age_s, UTC).isoformat()
 
     @property
     def is_played(self) -> bool | None:

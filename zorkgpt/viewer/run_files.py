@@ -10,10 +10,10 @@ from zorkgpt.errors import RunLogError
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.run_folder import MODEL_CALLS, RUNS, episodes_in, run_directory
-from zorkgpt.viewer.episode_index import CallIndex, EpisodeIndex, TrialIndex
+from zorkgpt.viewer.episode_index import CallIndex, EpisodeIndex, trials_of
 from zorkgpt.viewer.json_lines import text, turn_key, whole_number
 from zorkgpt.viewer.map import MapTimeline
-from zorkgpt.viewer.memory_threads import MemoryThreads, Moment
+from zorkgpt.viewer.memory_threads import MemoryThreads
 
 _MAX_EPISODES = 10**9
 """Together with its turn, the number of an episode must fit into a JavaScript number."""
@@ -44,9 +44,7 @@ class RunFiles:
         self.episodes: dict[int, EpisodeIndex] = {}
         self.calls: dict[int, CallIndex] = {}
         self.map = MapTimeline()
-        journal = sidecar(workdir / self.names.memory)
-        self.threads = MemoryThreads(journal, workdir / self.names.memory)
-        self.trials = TrialIndex(journal)
+        self.threads = MemoryThreads(sidecar(workdir / self.names.memory), workdir / self.names.memory)
         self._mapped: dict[int, tuple[int, int]] = {}
         """Episode → its generation and the number of its turns in the map."""
 
@@ -60,8 +58,7 @@ class RunFiles:
                 if episode.refresh():
                     self._update_map(episode)
             latest = max(((number, index.last_turn) for number, index in self.episodes.items()), default=(0, 0))
-            self.threads.refresh(self._moments(), latest)
-            self.trials.refresh()
+            self.threads.refresh(latest)
 
     def damage(self) -> list[dict[str, Any]]:
         """Return the files that can't be shown completely. Model calls are included as far as they were read."""
@@ -75,8 +72,7 @@ class RunFiles:
         for number in sorted(self.episodes):
             for lines in (self.episodes[number].lines, self.calls[number].lines):
                 add(lines.path, lines.damage(), number)
-        for rows in (self.threads.rows, self.trials.rows):
-            add(rows.database.path, rows.damage())
+        add(self.threads.rows.database.path, self.threads.rows.damage())
         memory = self.threads.file
         if memory.unreadable or memory.trouble:
             add(memory.path, {"unreadable": memory.unreadable, "trouble": memory.trouble})
@@ -87,6 +83,10 @@ class RunFiles:
         with self.lock:
             self.calls[episode].refresh()
             return self.calls[episode]
+
+    def trials_of(self, episode: int) -> dict[int, list[dict[str, Any]]]:
+        """Return turn → its trials of memories."""
+        return {} if self.threads.rows.trouble else trials_of(self.threads.rows.database, episode)
 
     def room_names(self) -> dict[SubjectKey, str]:
         """Return the name of each place. If several places have the same name, their keys are appended."""
@@ -125,15 +125,6 @@ class RunFiles:
         self._mapped.clear()
         for episode in self.episodes.values():
             self._update_map(episode)
-
-    def _moments(self) -> list[Moment]:
-        """Return the time when each episode began, and when it ended or was last written."""
-        moments = []
-        for number, index in self.episodes.items():
-            if index.started:
-                moments.append((text(index.started.get("time")), number, 0))
-            moments.append((text(index.ended.get("time")) or index.written, number, index.last_turn))
-        return sorted(moments)
 
 
 _RUN_HINT = (
