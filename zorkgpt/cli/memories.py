@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from zorkgpt.cli.lookup import ambiguous, find_memories, find_place
-from zorkgpt.cli.paths import SavedGameOption, WorkdirOption, run_paths
+from zorkgpt.cli.paths import SavedGameOption, WorkdirOption, run_configuration
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
 from zorkgpt.memory.ids import memory_id
@@ -150,9 +150,6 @@ def explain(
     for provenance in explained:
         for line in _provenance_lines(provenance):
             say(line)
-
-
-app.command("why", hidden=True)(explain)
 
 
 @memory_command()
@@ -397,8 +394,9 @@ def memory_path(workdir: Path | None, file: str | None, game: str | None, *, mak
 
     if file is not None:
         return file if is_address(file) else Path(file)
-    paths = run_paths(workdir, game, make=make)
-    return paths.address or paths.workdir / paths.memory
+    config = run_configuration(workdir, game, make=make)
+    memory = config.simple_memory
+    return memory.memory_address or Path(config.zork_game_workdir) / memory.memory_file
 
 
 def world_of(file: str | None) -> "World":

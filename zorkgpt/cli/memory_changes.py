@@ -25,7 +25,7 @@ from zorkgpt.cli.memories import (
     say,
     world_of,
 )
-from zorkgpt.cli.paths import SavedGameOption, WorkdirOption, configured_paths
+from zorkgpt.cli.paths import SavedGameOption, WorkdirOption
 from zorkgpt.files import write_file
 from zorkgpt.memory.ids import MemoryId
 from zorkgpt.memory.places import place_label
@@ -341,12 +341,13 @@ def _copy(store: "Store", to: Path) -> None:
 def _story_of(folder: Path | None, game: str | None) -> "Story":
     """Return the story to which the memories in a folder belong."""
     from game_interface.story import find_story, list_stories
+    from session.game_configuration import GameConfiguration
 
     if folder is None:
         if game is None:
             fail("Memories in a database can belong to any story. Choose the story with --game.")
         return find_story(game)
-    played = stories_of(folder, configured_paths().log)
+    played = stories_of(folder, GameConfiguration.load().episode_log_file)
     names = " and of ".join(map(str, played.values()))
     if game is None and played:
         available = [each.story for each in list_stories() if each.story and each.story.sha256 in played]
