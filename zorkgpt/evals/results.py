@@ -12,7 +12,7 @@ from zorkgpt.encoding import as_json
 from zorkgpt.errors import reason_of
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome
-from zorkgpt.evals.metrics import METRICS, EpisodeFigures, Metric, RoleUsage, RunFigures, TruthCounts, figures_of
+from zorkgpt.evals.metrics import METRICS, Metric, RoleUsage, RunFigures, TruthCounts, figures_of
 from zorkgpt.evals.protocols import Headline
 from zorkgpt.evals.runs import EvaluationRun
 from zorkgpt.llm.roles import Role
@@ -411,6 +411,7 @@ _COLUMNS = (
 """The fields of an episode that are copied to the CSV file."""
 _TRUTH = tuple(each.name for each in fields(TruthCounts))
 _USAGE = ("calls", "tokens", "cost", "seconds")
+_METRIC = {metric.name: metric for metric in METRICS}
 
 
 def as_csv(results: EvaluationResults) -> bytes:
@@ -428,19 +429,13 @@ def as_csv(results: EvaluationResults) -> bytes:
             values: list[Any] = [*identity, run.choice.kind]
             values += [getattr(episode, column) for column in _COLUMNS]
             values += [getattr(episode.truth, column) for column in _TRUTH]
-            values += _total_usage(episode)
+            values += [_METRIC[name].of([episode]) or 0 for name in ("places", "calls", "tokens")]
+            values.append(_METRIC["cost"].of([episode]))
             usage = [episode.usage.get(role, RoleUsage()) for role in roles]
             values += [getattr(of_role, name) for of_role in usage for name in _USAGE]
             values += [episode.parts_s.get(part) for part in Part]
             writer.writerow([_cell(value) for value in values])
     return out.getvalue().encode("utf-8", "replace")
-
-
-def _total_usage(episode: EpisodeFigures) -> list[Any]:
-    costs = [usage.cost for usage in episode.usage.values()]
-    cost = None if None in costs or not costs else sum(each for each in costs if each is not None)
-    calls = sum(usage.calls for usage in episode.usage.values())
-    return [len(episode.places), calls, sum(usage.tokens for usage in episode.usage.values()), cost]
 
 
 def _cell(value: Any) -> Any:
