@@ -1,6 +1,6 @@
 """Keep the running episode resumable: record its decisions, its turns, and a checkpoint every few turns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,10 @@ from session.checkpoint import Opening, Run, Snapshot, TurnDecision
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
+from zorkgpt.errors import CheckpointError, MemoryStoreError
 from zorkgpt.log import get_logger
+from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.record.events import EventKind, Events
-from zorkgpt.restore_point import Restorer
 from zorkgpt.run_folder import run_directory
 from zorkgpt.runlog.episode_record import EpisodeRecord
 from zorkgpt.runlog.saved_episodes import SavedEpisode, lock_for_playing, read_saved
@@ -30,7 +31,7 @@ class CheckpointManager(BaseManager):
         run: The story, the player and the options of the episode.
         interval_turns: The turns between two checkpoints.
         snapshots: The other parts of a checkpoint, by name.
-        restorers: Roll back the shared files, after everything else is restored.
+        memory: The memory, whose changes since the checkpoint are undone.
         background: The work that waits for answers. No checkpoint is written while some of it is half done, because a
             checkpoint would contain only a part of its changes.
     """
@@ -45,7 +46,7 @@ class CheckpointManager(BaseManager):
         interval_turns: int,
         game: Game,
         snapshots: Mapping[str, Snapshot],
-        restorers: Sequence[Restorer],
+        memory: SimpleMemoryManager | None,
         background: BackgroundQuestions,
     ) -> None:
         super().__init__(get_logger(__name__), config, game_state)
@@ -53,7 +54,7 @@ class CheckpointManager(BaseManager):
         self._run = run
         self._game = game
         self._snapshots = snapshots
-        self._restorers = restorers
+        self._memory = memory
         self._background = background
         self._interval = interval_turns
         self._claimed: EpisodeRecord | None = None
@@ -82,17 +83,14 @@ class CheckpointManager(BaseManager):
         self._record.add_turn(turn)
 
     def end(self, *, is_final: bool) -> None:
-        """End the episode's part of the shared files, and let other processes play it.
+        """Let other processes play the episode.
 
         Args:
             is_final: Whether it can't be resumed. What was recorded for this is then deleted.
         """
-        self._record.end(is_final=is_final)
+        if is_final:
+            self._record.end()
         self.release()
-
-    def complete(self) -> None:
-        """Complete the checkpoint of the last turn if an interrupt came while it was written."""
-        self._record.complete_checkpoint(self.game_state.turn_count)
 
     def reset(self) -> None:
         """Claim a new episode for this process.
@@ -138,7 +136,7 @@ class CheckpointManager(BaseManager):
         return any(part is manager for name, part in self._snapshots.items() if name in saved_parts)
 
     def restore(self, saved: SavedEpisode) -> None:
-        """Restore everything that the checkpoint contains, the files last.
+        """Restore everything that the checkpoint contains, the memory last.
 
         Raises:
             KeyError, TypeError, ValueError, AttributeError, CheckpointError: If a snapshot can't be restored.
@@ -147,7 +145,11 @@ class CheckpointManager(BaseManager):
         for name, part in self._snapshots.items():
             if (state := snapshots.get(name)) is not None:
                 part.restore(state)
-        self._record.roll_back(snapshots, self.game_state.turn_count)
+        if self._memory is not None:
+            try:
+                self._memory.revert_to(snapshots["memory"])
+            except MemoryStoreError as error:
+                raise CheckpointError(f"The memories can't be returned to the checkpoint: {error}") from None
         # The episode is running again.
         self._events.remove(saved.episode, EventKind.TRAIL)
 
@@ -164,4 +166,4 @@ class CheckpointManager(BaseManager):
         self.release()
         directory = run_directory(Path(self.config.zork_game_workdir), episode)
         lock = lock_for_playing(directory)
-        self._claimed = EpisodeRecord(self._events, directory, self.config.episode_log_file, self._restorers, lock)
+        self._claimed = EpisodeRecord(self._events, directory, self.config.episode_log_file, lock)

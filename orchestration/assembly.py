@@ -99,7 +99,7 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, best_line:
         "background": services.background,
     }
     snapshots = {name: part for name, part in possible.items() if part is not None}
-    checkpoints = _checkpoints(services, knowledge, snapshots)
+    checkpoints = _checkpoints(services, snapshots)
     always: tuple[BaseManager, ...] = (
         services.background,
         extraction,
@@ -152,7 +152,7 @@ def _objectives(services: Services, knowledge: KnowledgeManager | None) -> Objec
         ),
         episode_log=services.episode_log,
         background=services.background,
-        remember=services.memory is not None,
+        store=services.memory.store if services.memory else None,
     )
 
 
@@ -201,10 +201,7 @@ def _critic(services: Services) -> Critic | None:
     return Critic(language, services.llm, threshold=config.critic_rejection_threshold, budgets=config.context)
 
 
-def _checkpoints(
-    services: Services, knowledge: KnowledgeManager | None, snapshots: Mapping[str, Snapshot]
-) -> CheckpointManager:
-    shared = (services.memory, knowledge)
+def _checkpoints(services: Services, snapshots: Mapping[str, Snapshot]) -> CheckpointManager:
     return CheckpointManager(
         services.config,
         services.state,
@@ -214,7 +211,7 @@ def _checkpoints(
         interval_turns=services.config.checkpoint_interval_turns or (10 if services.llm is None else 1),
         game=services.game,
         snapshots=snapshots,
-        restorers=[part.rollback() for part in shared if part is not None],
+        memory=services.memory,
         background=services.background,
     )
 

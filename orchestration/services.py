@@ -1,7 +1,8 @@
 """The options of a run, and the parts that its managers and its player share."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from logging import Logger
@@ -134,6 +135,17 @@ class Services:
         """Return what the actions before an episode led to. Nothing without memory."""
         return Experience() if self.memory is None else self.trails.experience(episode)
 
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Commit the changes of the memory and of the record in the block together, or none of them if it raises."""
+        with ExitStack() as transactions:
+            store = None if self.memory is None else self.memory.store
+            if not isinstance(store, MarkdownStore):
+                transactions.enter_context(self.record.turn())
+            if store is not None:
+                transactions.enter_context(store.turn())
+            yield
+
     @property
     def player_decides(self) -> bool:
         """Whether a program chooses each action, rather than a person or a list of commands."""
@@ -163,11 +175,14 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
     background_llm = BackgroundLLM(llm) if llm is not None and background.enabled else llm
     knowledge = memory = synthesizer = None
     if options.remember and config.simple_memory.enabled and not options.is_plain:
-        knowledge = KnowledgeStore(Path(config.zork_game_workdir) / KNOWLEDGE_FILE)
         if background_llm is not None:
             window = config.get_memory_history_window()
             synthesizer = ModelSynthesizer(background_llm, history_window=window, asks_for_exits=True)
         memory = _memory(config, state, background_llm, synthesizer, game.story)
+    record = _record(config, memory)
+    if memory is not None:
+        file = Path(config.zork_game_workdir) / KNOWLEDGE_FILE
+        knowledge = KnowledgeStore(memory.store, Events(record), file, turn=state.turn_stamp)
     keeps_map = memory is not None if options.keep_map is None else options.keep_map
     game_map = MapManager(
         get_logger("map"),
@@ -191,7 +206,7 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
         synthesizer=synthesizer,
         map=game_map,
         game=game,
-        record=_record(config, memory),
+        record=record,
         tools=AgentTools(game_map.graph, memory) if has_tools else None,
         background=background,
     )

@@ -1,6 +1,6 @@
 """One turn: observe, choose, act, learn, record."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
@@ -22,6 +22,7 @@ from session.history import TurnRecord
 from session.stopwatch import Part, Stopwatch
 from zorkgpt.context.tools import ToolNotes
 from zorkgpt.critic import Critic
+from zorkgpt.errors import MemoryStoreError
 from zorkgpt.llm.background_work import Work
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.player import AgentDecision, Player, UndoRequested
@@ -107,11 +108,18 @@ class TurnCycle:
         """Return the actions that the player left untried, by location."""
         return self._player.left_to_try()
 
-    def play(self, action: str | None = None) -> TurnRecord:
-        """Play one turn, with the given action or the player's choice."""
+    def play(self, action: str | None, finish: Callable[[TurnRecord], None]) -> TurnRecord:
+        """Play one turn, with the given action or the player's choice.
+
+        Args:
+            finish: Called with the turn before its changes are committed.
+
+        Raises:
+            MemoryStoreError: If its changes can't be committed. The game is in the state before the turn.
+        """
         while True:
             try:
-                return self._play(action)
+                return self._play(action, finish)
             except UndoRequested:
                 if self._undo.undo():
                     self._managers.checkpoints.save()
@@ -140,7 +148,7 @@ class TurnCycle:
         if (place := opening.observation.location) is not None:
             self._services.map.arrive(place.num, place.name, opening.extraction.exits)
 
-    def _play(self, action: str | None) -> TurnRecord:
+    def _play(self, action: str | None, finish: Callable[[TurnRecord], None]) -> TurnRecord:
         """Play one turn, unless the player asks to undo the last one."""
         now = self._game.observe()
         started = perf_counter()
@@ -152,6 +160,7 @@ class TurnCycle:
         if self._services.options.choice.kind == PlayerKind.HUMAN:
             self._undo.add()
         before = self._learner.things()
+        game = self._game.save_state()
         step = self._game.act(decision.action)
         # From here on, questions to models belong to this turn.
         self._state.turn_count += 1
@@ -159,33 +168,40 @@ class TurnCycle:
         # The extraction compares the response with the last description of the room, which `_process` replaces.
         extraction = self._managers.extraction.of_turn(step)
         self._watch.lap(Part.EXTRACTION)
-        noted = self._drain_events()
-        # Apply earlier answers first, so that the question about this turn shows their memories.
-        answers = self.apply(self._background.applied(self._logged_answers.get(self._state.turn_count)))
-        self._learner.learn(step, before)
-        events = (*noted, *answers.memory_events, *self._drain_events())
-        self._watch.lap(Part.MEMORY)
-        record = TurnRecord(
-            episode=self._state.episode_id,
-            turn=self._state.turn_count,
-            transition=step,
-            reasoning=decision.reasoning,
-            player=decision.player,
-            memory_shown=memories,
-            memory_events=events,
-            duration_s=perf_counter() - started,
-            parts_s=self._watch.take(),
-            rejections=decision.rejections,
-            critic_score=decision.score,
-            spent=self._services.models.spent() if self._services.models else None,
-            extraction=extraction,
-            # The exits in the answers of this turn.
-            named_exits=self._managers.extraction.take_named_exits(),
-            notices=notices,
-            answers=answers.names,
-        )
-        self._process(record, self._managers.in_order)
-        self._watch.lap(Part.MANAGERS)
+        try:
+            with self._services.turn():
+                # Apply earlier answers first, so that the question about this turn shows their memories.
+                noted = self._drain_events()
+                answers = self.apply(self._background.applied(self._logged_answers.get(self._state.turn_count)))
+                self._learner.learn(step, before)
+                events = (*noted, *answers.memory_events, *self._drain_events())
+                self._watch.lap(Part.MEMORY)
+                record = TurnRecord(
+                    episode=self._state.episode_id,
+                    turn=self._state.turn_count,
+                    transition=step,
+                    reasoning=decision.reasoning,
+                    player=decision.player,
+                    memory_shown=memories,
+                    memory_events=events,
+                    duration_s=perf_counter() - started,
+                    parts_s=self._watch.take(),
+                    rejections=decision.rejections,
+                    critic_score=decision.score,
+                    spent=self._services.models.spent() if self._services.models else None,
+                    extraction=extraction,
+                    # The exits in the answers of this turn.
+                    named_exits=self._managers.extraction.take_named_exits(),
+                    notices=notices,
+                    answers=answers.names,
+                )
+                self._process(record, self._managers.in_order)
+                self._watch.lap(Part.MANAGERS)
+                finish(record)
+        except MemoryStoreError:
+            self._game.restore_state(game)
+            raise
+        self._watch.lap(Part.LOGGING)
         return record
 
     def _memories_at(self, now: Observation) -> str:

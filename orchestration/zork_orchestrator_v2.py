@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import Protocol
 
 from managers.episode_synthesizer import EpisodeSynthesizer
@@ -145,26 +145,22 @@ class ZorkOrchestratorV2:
         """Play one turn, with the given action or the player's choice. Start an episode if none is running."""
         if not self._open:
             self.reset_episode()
-        memory = self.services.memory
-        with nullcontext() if memory is None else memory.store.together():
-            return self._process_turn(action)
+        record = self._cycle.play(action, self._finish_turn)
+        for watcher in self._watchers:
+            watcher.turn_played(record)
+        self._watch.lap(Part.REST)
+        return record
 
-    def _process_turn(self, action: str | None) -> TurnRecord:
-        record = self._cycle.play(action)
+    def _finish_turn(self, record: TurnRecord) -> None:
         if self.services.memory:
             self.services.memory.process_turn(record)
         self._episodes.process_turn(record)
         self.managers.checkpoints.add_turn(record)
         self._watch.lap(Part.LOGGING)
-        # Notify watchers before the checkpoint, because a turn after it is not played again on resuming.
-        for watcher in self._watchers:
-            watcher.turn_played(record)
-        self._watch.lap(Part.REST)
         writing = (self.managers.export, self.managers.checkpoints)
         for manager in self.managers.in_order:
             manager.process_periodic_update()
             self._watch.lap(Part.LOGGING if manager in writing else Part.MANAGERS)
-        return record
 
     def play_episode(self, *, resume: int | None = None) -> EpisodeEnded:
         """Play a whole episode, to death, victory or the turn limit.
@@ -222,7 +218,6 @@ class ZorkOrchestratorV2:
         return EpisodeEnding.TURN_LIMIT
 
     def _close(self, reason: EpisodeEnding, message: str = "") -> EpisodeEnded:
-        self.managers.checkpoints.complete()
         self._late_answers.keep()
         left = self._cycle.left_to_try()
         event = self._episodes.close(reason, message, left, self._last_answers)

@@ -15,7 +15,7 @@ from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings, Price, RoleSettings
 from zorkgpt.memory.settings import checked_window
-from zorkgpt.run_folder import FIXED_NAMES, KNOWLEDGE_FILE, OBJECTIVES_FILE
+from zorkgpt.run_folder import FIXED_NAMES, KNOWLEDGE_FILE
 
 log = logging.getLogger("zorkgpt.configuration")
 
@@ -131,7 +131,7 @@ class GameConfiguration(Tables):
     def kept_files(self) -> tuple[str, ...]:
         """The names of the files in a story's folder, in addition to its episodes."""
         files = self.files
-        lasting = (files.map_state_file, OBJECTIVES_FILE, files.state_export_file, KNOWLEDGE_FILE)
+        lasting = (files.map_state_file, files.state_export_file, KNOWLEDGE_FILE)
         return (self.simple_memory.memory_file, *lasting, LOG_FILE)
 
     @property

@@ -7,6 +7,7 @@ from game_interface.models import Observation
 from session.experience import ActionResult, row_of
 from session.history import TurnHistory, TurnRecord
 from session.outcome import destroyed, visible_outcome
+from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.record.experience import Experience, Place
 from zorkgpt.text import normalized_action
@@ -75,6 +76,10 @@ class GameState:
         fresh = GameState(episode_id=episode_id, max_score=self.max_score, experience=Experience(earlier))
         for name in fresh.__dataclass_fields__:
             setattr(self, name, getattr(fresh, name))
+
+    def turn_stamp(self) -> TurnStamp:
+        """Return the current turn, to which changes belong."""
+        return TurnStamp(self.episode_id, self.turn_count)
 
     def is_last_turn(self, max_turns: int) -> bool:
         """Return whether the episode ends with this turn."""

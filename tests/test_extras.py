@@ -43,6 +43,7 @@ COMMAND_LINE = "from zorkgpt.__main__ import main; main()"
     [
         ("typer", "cli", ("doctor",)),
         ("networkx", "game", ("play", "--episodes", "1")),
+        ("greenlet", "game", ("play", "--episodes", "1")),
         ("numpy", "game", ("eval", "learning-1x2")),
         ("ray", "ray", ("eval", "learning-1x2", "--ray", "local")),
         ("fsspec", "storage", ("eval", "learning-1x2", "--out", "s3://mary:hunter2@host/folder")),

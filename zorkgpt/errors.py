@@ -122,10 +122,6 @@ class MapFileError(FileError):
     """The map file is missing or was written by a newer version."""
 
 
-class ObjectivesFileError(FileError):
-    """The objectives file was written by a newer version."""
-
-
 class EmbeddingError(ZorkGPTError):
     """A text could not be embedded."""
 

@@ -149,8 +149,6 @@ class AtomicFile:
         self._lock_timeout_s = lock_timeout_s
         self._locks: dict[int, FileLock] = {}
         """The lock of each process. A child process can't use the lock of its parent."""
-        self.before_replacement: Callable[[bytes], None] = lambda data: None
-        """Called under the lock before the file is replaced with these bytes. Never raises."""
 
     def stamp(self) -> Stamp:
         """Return the current stamp of the file."""
@@ -222,7 +220,6 @@ class AtomicFile:
             if over is not None and self._stamp_of(self._path) != over:
                 self._disk.remove(self._temporary)
                 return None
-            self.before_replacement(data)
             self._keep_backup()
             self._disk.replace(self._temporary, self._path)
         except OSError as error:

@@ -10,7 +10,6 @@ MODEL_CALLS = "model_calls.jsonl"
 MARKER = "story.json"
 MAP_FILE = "map_state.json"
 KNOWLEDGE_FILE = "knowledgebase.md"
-OBJECTIVES_FILE = "objectives.json"
 BEST_LINE_FILE = "best_line.json"
 """The commands that led to the highest score so far, verified by replay."""
 STATE_FILE = "current_state.json"
@@ -21,7 +20,6 @@ FIXED_NAMES = (
     MARKER,
     BEST_LINE_FILE,
     KNOWLEDGE_FILE,
-    OBJECTIVES_FILE,
 )
 """The names that can't be changed by settings."""
 

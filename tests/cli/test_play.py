@@ -52,7 +52,6 @@ def test_offline_is_an_alias_of_the_rules_player(tmp_path):
     ("name", "message"),
     [
         ("map_state.json", "the map file is damaged and was set aside"),
-        ("objectives.json", "the objectives file is damaged and was set aside"),
         ("Memories.md", "a file was recovered from its backup"),
     ],
 )

@@ -132,7 +132,7 @@ def _texts(questions: list[Question], workdir: Path) -> dict[str, str]:
 
 
 def _kept(workdir: Path) -> list[Path]:
-    names = ("Memories.md", "knowledgebase.md", "objectives.json", "map_state.json", "current_state.json")
+    names = ("Memories.md", "knowledgebase.md", "map_state.json", "current_state.json")
     return [*(workdir / name for name in names), *sorted(workdir.glob("runs/*/episode_log.jsonl"))]
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.fixtures.knowledge import a_line, lines
 from zorkgpt.knowledge.document import KnowledgeDocument, ProcessedTurns, is_damaged, parse, render
-from zorkgpt.knowledge.line import ORDER, KnowledgeSection
+from zorkgpt.knowledge.line import ORDER, KnowledgeSection, confirmed
 
 HAND = """My knowledge
 ============
@@ -123,7 +123,7 @@ def test_lines_are_added_to_a_persons_file_in_place():
         "## CROSS-EPISODE INSIGHTS",
         "- It is wet. *(Ep1, T1)*",
     ]
-    assert {line.text: line.section for line in parse(text.encode()).lines} == {
+    assert {line.text: line.category for line in parse(text.encode()).lines} == {
         "It bites.": KnowledgeSection.SYNTAX,
         "Doors creak.": KnowledgeSection.SYNTAX,
         "It is wet.": KnowledgeSection.ENVIRONMENT,
@@ -135,7 +135,7 @@ def test_lines_are_added_to_a_persons_file_in_place():
 def test_changed_line_keeps_its_place_and_line_ending():
     data = b"## LESSONS LEARNED\r\n- a *(Ep1, T1)*\r\n- b *(Ep1, T2)*\r\nend"
     document = parse(data)
-    changed = document.changed(document.lines[0], document.lines[0].with_evidence(confirmed=1))
+    changed = document.changed(document.lines[0], confirmed(document.lines[0]))
     assert render(changed) == data.replace(b"a *(Ep1, T1)*", b"a *(Ep1, T1; confirmed 1)*")
 
 

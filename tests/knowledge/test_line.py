@@ -1,24 +1,37 @@
 """Tests of one line of knowledge in the file."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import example, given
 
-from tests.fixtures.knowledge import lines
-from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection, parse_line, render_line, section_of
+from tests.fixtures.knowledge import a_line, lines
+from zorkgpt.knowledge.line import (
+    KnowledgeSection,
+    confirmed,
+    contradicted,
+    contradictions,
+    is_struck,
+    parse_line,
+    render_line,
+    section_of,
+)
+from zorkgpt.memory.models import Memory
 
-LINE = KnowledgeLine(KnowledgeSection.DANGERS, "The dark bites.", 2, 14, 20, confirmed=3)
+
+def dark(text: str = "The dark bites.", **fields) -> Memory:
+    return a_line(text, KnowledgeSection.DANGERS, episode=2, first_turn=14, last_turn=20, **fields)
+
+
+LINE = dark(confirmed=3)
 
 
 @given(lines())
-@example(replace(LINE, text="~~struck~~", reason="Restored."))
-@example(replace(LINE, text="struck", struck=True))
-@example(replace(LINE, text="~~~~"))
-@example(replace(LINE, text="~~~ ~~ x", struck=True))
+@example(dark("~~struck~~", reason="Restored."))
+@example(dark("struck", struck=True))
+@example(dark("~~~~"))
+@example(dark("~~~ ~~ x", struck=True))
 def test_line_is_read_back(line):
     row = render_line(line)
-    assert parse_line(row, line.section) == line
+    assert parse_line(row, KnowledgeSection(line.category)) == line
     assert len(row.splitlines()) == 1
 
 
@@ -33,8 +46,8 @@ def test_text_never_becomes_structure(line):
 
 def test_line_format():
     assert render_line(LINE) == "- The dark bites. *(Ep2, T14-T20; confirmed 3)*"
-    assert render_line(replace(LINE, confirmed=0)) == "- The dark bites. *(Ep2, T14-T20)*"
-    struck = replace(LINE, struck=True, contradicted=4, reason="It was light.")
+    assert render_line(dark()) == "- The dark bites. *(Ep2, T14-T20)*"
+    struck = dark(confirmed=3, struck=True, contradicted=4, reason="It was light.")
     assert render_line(struck) == (
         '- ~~The dark bites.~~ *(Ep2, T14-T20; confirmed 3, contradicted 4; because "It was light.")*'
     )
@@ -45,10 +58,9 @@ def test_line_format():
     [
         ("* The dark bites. *(Ep2, T14–20; confirmed 3, contradicted 0)*  ", LINE),
         ("- The dark bites. *(Ep2, T14-T20; borne out 3, contradicted 0)*", LINE),
-        ("- The dark bites. *(Ep2, T14-T20; contradicted 3)*", replace(LINE, confirmed=0, contradicted=3)),
-        ("- The dark bites. *(Ep2, T14-T20)*", replace(LINE, confirmed=0)),
-        ("- The *dark* bites. *(Ep2, T14-T20)*", replace(LINE, text="The *dark* bites.", confirmed=0)),
-        ("- The dark bites. *(Ep2, T14-T20; worked 5/9)*", replace(LINE, confirmed=0, extra=("worked 5/9",))),
+        ("- The dark bites. *(Ep2, T14-T20; contradicted 3)*", dark(contradicted=3)),
+        ("- The dark bites. *(Ep2, T14-T20)*", dark()),
+        ("- The *dark* bites. *(Ep2, T14-T20)*", dark("The *dark* bites.")),
         ("- The dark bites.", None),
         ("- The dark bites. *(my own remark)*", None),
         ("The dark bites. *(Ep2, T14-T20)*", None),
@@ -64,29 +76,25 @@ def test_fields_of_a_newer_version_are_kept():
     assert render_line(line) == '- It bites. *(Ep1, T2; confirmed 1; shown "a; b")*'
 
 
-NEW = replace(LINE, confirmed=0)
-
-
 def test_contradicted_line_is_struck_and_restored_by_evidence():
-    struck = NEW.with_evidence(contradicted=1, reason="It did not.")
-    assert (struck.struck, struck.reason) == (True, "It did not.")
-    assert struck.with_evidence(contradicted=1, reason="Again.").reason == "It did not."
-    back = struck.with_evidence(confirmed=1)
-    assert (back.struck, back.reason, back.confirmed, back.contradicted) == (False, "", 1, 1)
+    struck = contradicted(dark(), "It did not.")
+    assert struck == dark(contradicted=1, struck=True, reason="It did not.")
+    assert contradicted(struck, "Again.").invalidation_reason == "It did not."
+    assert confirmed(struck) == dark(confirmed=1, contradicted=1)
 
 
 def test_confirmed_line_is_never_struck_by_counting():
-    assert LINE.with_evidence(contradicted=99, reason="It did not.").struck is False
+    assert not is_struck(contradicted(LINE, "It did not."))
 
 
 def test_line_struck_by_a_person_stays_struck():
-    assert replace(LINE, struck=True).with_evidence(confirmed=1).struck is True
-    assert replace(NEW, struck=True, contradicted=5).with_evidence(confirmed=1).struck is True
+    assert is_struck(confirmed(dark(confirmed=3, struck=True)))
+    assert is_struck(confirmed(dark(struck=True, contradicted=5)))
 
 
 def test_line_restored_by_a_person_stays_restored():
-    struck = NEW.with_evidence(contradicted=1, reason="It did not.")
+    struck = contradicted(dark(), "It did not.")
     taken_back = parse_line(render_line(struck).replace("~~", ""), KnowledgeSection.DANGERS)
-    assert taken_back.struck is False
-    again = parse_line(render_line(taken_back.with_evidence(contradicted=1, reason="Again.")), KnowledgeSection.DANGERS)
-    assert (again.struck, again.contradicted, again.reason) == (False, 2, "It did not.")
+    assert not is_struck(taken_back)
+    again = parse_line(render_line(contradicted(taken_back, "Again.")), KnowledgeSection.DANGERS)
+    assert (is_struck(again), contradictions(again), again.invalidation_reason) == (False, 2, "It did not.")

@@ -4,7 +4,7 @@ import pytest
 
 from tests.fixtures.reprints import FORMATTERS, original, reprinted
 from zorkgpt.knowledge.document import parse, render
-from zorkgpt.knowledge.line import KnowledgeSection, parse_line
+from zorkgpt.knowledge.line import KnowledgeSection, confirmed, parse_line
 
 
 def content(data: bytes):
@@ -23,8 +23,8 @@ def test_reprinted_file_has_the_same_lines(formatter):
 def test_reprinted_line_can_be_changed(formatter):
     document = parse(reprinted("knowledge", formatter))
     for line in document.lines:
-        document = document.changed(line, line.with_evidence(confirmed=1))
-    expected = tuple(line.with_evidence(confirmed=1) for line in parse(original("knowledge")).lines)
+        document = document.changed(line, confirmed(line))
+    expected = tuple(confirmed(line) for line in parse(original("knowledge")).lines)
     assert parse(render(document)).lines == document.lines == expected
 
 
@@ -43,7 +43,7 @@ def test_reprinted_line_can_be_changed(formatter):
 def test_reprinted_row_is_read(row, text):
     line = parse_line(row, KnowledgeSection.DANGERS)
     assert line is not None
-    assert (line.text, line.episode, line.first_turn, line.confirmed) == (text, 2, 14, 3)
+    assert (line.text, line.episode, line.first_turn, line.worked) == (text, 2, 14, 3)
 
 
 def test_wrapped_line_ends_before_the_next_item_and_text():

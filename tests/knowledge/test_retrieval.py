@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from game_interface.models import Item, Location, Observation
 from tests.fixtures.knowledge import a_line, lines
 from zorkgpt.knowledge.document import KnowledgeDocument, parse
-from zorkgpt.knowledge.line import KnowledgeSection
+from zorkgpt.knowledge.line import KnowledgeSection, is_struck
 from zorkgpt.knowledge.retrieval import relevant_lines, surroundings_of
 from zorkgpt.memory.retrieval import estimated_tokens
 
@@ -85,4 +85,4 @@ def test_budget_is_kept_without_truncating_lines(kept, budget):
     document = a_document(*kept)
     lines = shown(document, budget)
     assert sum(estimated_tokens(f'- "{text}"\n') for text in lines) <= budget
-    assert all(any(text.startswith(line.text) for line in kept if not line.struck) for text in lines)
+    assert all(any(text.startswith(line.text) for line in kept if not is_struck(line)) for text in lines)

@@ -6,21 +6,24 @@ import pytest
 
 from tests.fixtures.knowledge import a_line
 from zorkgpt.knowledge.document import KnowledgeDocument, parse, render
-from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
-from zorkgpt.knowledge.revision import LineUpdates, ProposedLine, Revision
+from zorkgpt.knowledge.line import KnowledgeSection, line_of
+from zorkgpt.knowledge.revision import LineUpdates, Revision
+from zorkgpt.memory.models import Memory
 
 KEY = "The brass key unlocks the stone door."
 
 
-def a_document(*lines: KnowledgeLine) -> KnowledgeDocument:
+def a_document(*lines: Memory) -> KnowledgeDocument:
     document = KnowledgeDocument()
     for line in lines:
         document = document.added(line)
     return document
 
 
-def a_proposal(text: str, section: KnowledgeSection = KnowledgeSection.LESSONS, **fields) -> ProposedLine:
-    return ProposedLine(section, text, **{"episode": 2, "first_turn": 5, "last_turn": 9} | fields)
+def a_proposal(
+    text: str, section: KnowledgeSection = KnowledgeSection.LESSONS, replaces: Memory | None = None
+) -> tuple[Memory, Memory | None]:
+    return line_of(section, text, 2, 5, 9), replaces
 
 
 def taken_in(document: KnowledgeDocument, **lessons) -> Revision:
@@ -29,7 +32,7 @@ def taken_in(document: KnowledgeDocument, **lessons) -> Revision:
 
 def test_new_line_is_added_with_its_evidence():
     revision = taken_in(a_document(), new=(a_proposal(f" {KEY}\n"),))
-    assert revision.document.lines == (KnowledgeLine(KnowledgeSection.LESSONS, KEY, 2, 5, 9),)
+    assert revision.document.lines == (line_of(KnowledgeSection.LESSONS, KEY, 2, 5, 9),)
     assert (revision.added, revision.struck) == ([KEY], [])
 
 
@@ -50,7 +53,7 @@ def test_better_line_replaces_the_one_it_names():
     old, other = a_line("Open the sack, then eat.", confirmed=4), a_line(KEY)
     better = "Eat at once: the sack may stay closed."
     revision = taken_in(a_document(old, other), confirmed=(old,), new=(a_proposal(better, replaces=old),))
-    assert revision.document.lines == (KnowledgeLine(KnowledgeSection.LESSONS, better, 2, 5, 9), other)
+    assert revision.document.lines == (line_of(KnowledgeSection.LESSONS, better, 2, 5, 9), other)
     assert (revision.added, revision.struck) == ([better], [])
 
 
@@ -80,7 +83,7 @@ def test_longer_statement_than_a_struck_line_is_new():
 def test_command_form_that_works_again_is_confirmed():
     line = a_line("The parser understands “put … in …”, for example “put bead in chest”.")
     again = "The parser understands “put … in …”, for example “put leaf in jar”."
-    assert taken_in(a_document(line), new=(a_proposal(again),)).document.lines == (replace(line, confirmed=1),)
+    assert taken_in(a_document(line), new=(a_proposal(again),)).document.lines == (replace(line, tried=1, worked=1),)
 
 
 def test_quoted_commands_are_compared_literally():
@@ -88,7 +91,7 @@ def test_quoted_commands_are_compared_literally():
         a_document(a_line("“open door” at Hall (3) is deadly: Snap.")),
         new=(a_proposal("“close door” at Hall (3) is deadly: Snap."),),
     )
-    assert [(line.contradicted, line.confirmed) for line in revision.document.lines] == [(0, 0), (0, 0)]
+    assert [line.tried for line in revision.document.lines] == [0, 0]
 
 
 def test_counts_increase_once_per_revision():
@@ -121,7 +124,7 @@ def test_better_episode_replaces_the_best_so_far():
 
     document = a_document(a_line(best(5), KnowledgeSection.META_STRATEGIES, confirmed=2))
     better = taken_in(document, new=(a_proposal(best(12), KnowledgeSection.META_STRATEGIES),))
-    assert better.document.lines == (KnowledgeLine(KnowledgeSection.META_STRATEGIES, best(12), 2, 5, 9),)
+    assert better.document.lines == (line_of(KnowledgeSection.META_STRATEGIES, best(12), 2, 5, 9),)
     for no_better in (best(7, 3), best(12, 10)):
         assert taken_in(better.document, new=(a_proposal(no_better),)).document == better.document
     quicker = taken_in(better.document, new=(a_proposal(best(12, 8)),))

@@ -7,8 +7,8 @@ import pytest
 from game_interface.models import Item
 from tests.fixtures.knowledge import a_line
 from tests.fixtures.turns import a_turn
-from zorkgpt.knowledge.line import KnowledgeLine
 from zorkgpt.knowledge.synthesis import EpisodeReview, TurnReview
+from zorkgpt.memory.models import Memory
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 
 LAMP = Item(9, "brass lamp", 1)
@@ -107,7 +107,7 @@ def test_best_episode_teaches_the_order_of_its_points():
     assert insight.text == (
         "Episode 3 scored 9 points in 2 turns, in this order: “take lamp” at Kitchen (5), “take gem” at Kitchen (5)."
     )
-    known: KnowledgeLine = a_line(insight.text)
+    known: Memory = a_line(insight.text)
     assert RuleKnowledgeSynthesizer().wisdom(replace(story, known=(known,))).new == []
     slower = a_line(insight.text.replace("in 2 turns", "in 3 turns"))
     assert RuleKnowledgeSynthesizer().wisdom(replace(story, known=(slower,))).new == [insight]

@@ -5,21 +5,30 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.fixtures.knowledge import a_line
-from zorkgpt.errors import FileError
+from tests.fixtures.knowledge import a_line, lines
+from tests.fixtures.memory import memory as a_memory
 from zorkgpt.files import Disk
-from zorkgpt.knowledge.line import KnowledgeSection
+from zorkgpt.knowledge.document import KnowledgeDocument, ProcessedTurns, parse, render
+from zorkgpt.knowledge.line import ORDER, KnowledgeSection, confirmed
+from zorkgpt.knowledge.revision import line_key
 from zorkgpt.knowledge.store import KnowledgeStore
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import KNOWLEDGE
+from zorkgpt.memory.storage.sql_store import SqliteStore
+from zorkgpt.memory.upkeep.exchange import convert
 
 ROOT = Path(__file__).parents[2]
 
 ADDING = """
 import sys
+from pathlib import Path
 from tests.fixtures.knowledge import a_line
 from zorkgpt.knowledge.store import KnowledgeStore
 
-store, name = KnowledgeStore(sys.argv[1]), sys.argv[2]
+store, name = KnowledgeStore.open(Path(sys.argv[1])), sys.argv[2]
 for number in range(int(sys.argv[3])):
     store.apply(lambda document: document.added(a_line(f"{name} {number}")))
 """
@@ -38,22 +47,25 @@ def texts(store: KnowledgeStore) -> list[str]:
 
 @pytest.mark.slow
 def test_several_processes_lose_no_line(tmp_path):
-    path = tmp_path / "knowledgebase.md"
     names = ["a", "b", "c"]
-    processes = [subprocess.Popen([sys.executable, "-c", ADDING, str(path), name, "15"], cwd=ROOT) for name in names]
+    processes = [
+        subprocess.Popen([sys.executable, "-c", ADDING, str(tmp_path), name, "15"], cwd=ROOT) for name in names
+    ]
     assert [process.wait() for process in processes] == [0, 0, 0]
-    assert sorted(texts(KnowledgeStore(path))) == sorted(f"{name} {number}" for name in names for number in range(15))
+    assert sorted(texts(KnowledgeStore.open(tmp_path))) == sorted(
+        f"{name} {number}" for name in names for number in range(15)
+    )
 
 
 def test_other_store_sees_a_line_at_once(tmp_path):
-    one, other = KnowledgeStore(tmp_path / "k.md"), KnowledgeStore(tmp_path / "k.md")
+    one, other = KnowledgeStore.open(tmp_path), KnowledgeStore.open(tmp_path)
     one.apply(lambda document: document.added(a_line("It bites.")))
     assert texts(other) == ["It bites."]
 
 
 def test_concurrent_edit_by_a_person_is_kept(tmp_path):
-    path = tmp_path / "k.md"
-    store = KnowledgeStore(path)
+    path = tmp_path / "knowledgebase.md"
+    store = KnowledgeStore.open(tmp_path)
     store.apply(lambda document: document.added(a_line("It bites.")))
     by_hand = path.read_text().replace("## LESSONS LEARNED\n", "## LESSONS LEARNED\n\nMy own words.\n* a tip\n")
     path.write_text(by_hand + "\n## Mine\nends without a line break")
@@ -67,13 +79,13 @@ def test_concurrent_edit_by_a_person_is_kept(tmp_path):
 
 
 def test_damaged_file_is_restored(tmp_path, caplog):
-    path = tmp_path / "k.md"
-    store = KnowledgeStore(path)
+    path = tmp_path / "knowledgebase.md"
+    store = KnowledgeStore.open(tmp_path)
     for text in ("First.", "Second."):
         store.apply(lambda document, text=text: document.added(a_line(text)))
     path.write_bytes(b"\x00" * 40)
-    again = KnowledgeStore(path)
-    assert (texts(again), again.recovered) == (["First."], True)
+    again = KnowledgeStore.open(tmp_path)
+    assert (texts(again), again.recovered) == (["First.", "Second."], True)
     assert "a file was recovered from its backup" in caplog.text
     assert len(list(tmp_path.glob("*.damaged-*"))) == 1
 
@@ -81,46 +93,142 @@ def test_damaged_file_is_restored(tmp_path, caplog):
 @pytest.mark.parametrize("content", [None, b"", b"\n\n"])
 @pytest.mark.parametrize("is_open", [True, False])
 def test_deleted_lines_are_kept_beside_the_file(tmp_path, content, is_open, caplog):
-    path = tmp_path / "k.md"
-    store = KnowledgeStore(path)
+    path = tmp_path / "knowledgebase.md"
+    store = KnowledgeStore.open(tmp_path)
     for text in ("First.", "Second."):
         store.apply(lambda document, text=text: document.added(a_line(text)))
     if content is None:
         path.unlink()
     else:
         path.write_bytes(content)
-    again = store if is_open else KnowledgeStore(path)
+    again = store if is_open else KnowledgeStore.open(tmp_path)
     again.apply(lambda document: document.added(a_line("Third.")))
-    assert (texts(again), texts(KnowledgeStore(path)), again.recovered) == (["Third."], ["Third."], False)
+    assert (texts(again), texts(KnowledgeStore.open(tmp_path)), again.recovered) == (["Third."], ["Third."], False)
     (report,) = [record for record in caplog.records if "deleted" in record.message]
     assert vars(report)["way_out"] == f"To bring them back, copy {path}.deleted to {path}."
-    path.write_bytes((tmp_path / "k.md.deleted").read_bytes())
-    # Only an open store knows the last change: the backup is one write older.
-    assert texts(KnowledgeStore(path)) == (["First.", "Second."] if is_open else ["First."])
+    path.write_bytes((tmp_path / "knowledgebase.md.deleted").read_bytes())
+    assert texts(KnowledgeStore.open(tmp_path)) == ["First.", "Second."]
 
 
 def test_open_store_restores_everything_it_has_read(tmp_path):
-    path = tmp_path / "k.md"
-    store = KnowledgeStore(path)
+    path = tmp_path / "knowledgebase.md"
+    store = KnowledgeStore.open(tmp_path)
     for text in ("First.", "Second."):
         store.apply(lambda document, text=text: document.added(a_line(text)))
     path.write_bytes(b"\x00" * 40)
     assert texts(store) == ["First.", "Second."]
     store.apply(lambda document: document.added(a_line("Third.")))
-    assert texts(KnowledgeStore(path)) == ["First.", "Second.", "Third."]
+    assert texts(KnowledgeStore.open(tmp_path)) == ["First.", "Second.", "Third."]
 
 
-def test_full_disk_leaves_file_and_document_unchanged(tmp_path):
-    path = tmp_path / "k.md"
-    KnowledgeStore(path).apply(lambda document: document.added(a_line("First.")))
+def test_change_that_a_full_disk_does_not_show_is_shown_later(tmp_path, caplog):
+    path = tmp_path / "knowledgebase.md"
+    KnowledgeStore.open(tmp_path).apply(lambda document: document.added(a_line("First.")))
     before = path.read_bytes()
-    store = KnowledgeStore(path, disk=FullDisk())
-    with pytest.raises(FileError, match="No space left"):
-        store.apply(lambda document: document.added(a_line("Second.")))
-    assert (path.read_bytes(), texts(store)) == (before, ["First."])
+    store = KnowledgeStore.open(tmp_path, disk=FullDisk())
+    assert store.apply(lambda document: document.added(a_line("Second.")))
+    assert (path.read_bytes(), texts(store)) == (before, ["First.", "Second."])
+    assert "No space left" in vars(caplog.records[-1])["error"]
+    assert texts(KnowledgeStore.open(tmp_path)) == ["First.", "Second."]
+    assert "Second." in path.read_text()
 
 
 def test_revision_without_changes_writes_nothing(tmp_path):
-    store = KnowledgeStore(tmp_path / "k.md")
+    store = KnowledgeStore.open(tmp_path)
     assert store.apply(lambda document: document) is False
-    assert not (tmp_path / "k.md").exists()
+    assert not (tmp_path / "knowledgebase.md").exists()
+
+
+def histories(store: KnowledgeStore) -> list[tuple[str, str, str]]:
+    records = store._memories.journal.records(KNOWLEDGE)
+    return [(record.source, record.change.kind, record.change.memory.title) for record in records]
+
+
+def test_every_change_is_in_the_journal_with_its_source(tmp_path):
+    path = tmp_path / "knowledgebase.md"
+    store = KnowledgeStore.open(tmp_path)
+    store.apply(lambda document: document.added(a_line("It bites.")))
+    store.apply(lambda document: document.changed(document.lines[0], confirmed(document.lines[0])))
+    path.write_text(path.read_text().replace("It bites.", "~~It bites.~~") + "- It barks. *(Ep2, T4)*\n")
+    assert texts(KnowledgeStore.open(tmp_path)) == ["It bites.", "It barks."]
+    assert histories(store) == [
+        ("agent", "added", "It bites."),
+        ("agent", "credited", "It bites."),
+        ("hand", "invalidated", "It bites."),
+        ("import", "added", "It barks."),
+    ]
+
+
+def test_lines_are_no_memories_of_a_search_or_a_file(tmp_path):
+    KnowledgeStore.open(tmp_path).apply(lambda document: document.added(a_line("The grue bites.")))
+    with SimpleMemoryManager.open(tmp_path) as memory:
+        assert memory.add_memory(5, "Hall", a_memory("A grue lives here"))
+        assert [found.located.memory.title for found in memory.search("grue bites")] == ["A grue lives here"]
+        assert [each.memory.title for each in memory.all_memories()] == ["A grue lives here"]
+        assert memory.store.lasting.count() == 1
+    assert "bites" not in (tmp_path / "Memories.md").read_text()
+
+
+def test_file_without_a_record_is_read(tmp_path):
+    store = KnowledgeStore.open(tmp_path)
+    store.apply(lambda document: document.added(a_line("It bites.")).with_processed(3, ProcessedTurns(9)))
+    for file in tmp_path.glob("Memories.md.sqlite*"):
+        file.unlink()
+    again = KnowledgeStore.open(tmp_path)
+    assert (texts(again), again.document.processed) == (["It bites."], {"3": ProcessedTurns(9)})
+
+
+class Killed(BaseException):
+    """The process was killed."""
+
+
+@pytest.mark.parametrize("shown", [False, True])
+@pytest.mark.parametrize("edited", [False, True])
+def test_write_that_a_kill_interrupted_is_finished(tmp_path, shown, edited):
+    path = tmp_path / "knowledgebase.md"
+
+    class DeadlyDisk(Disk):
+        def replace(self, source, target):
+            if target != str(path) or shown:
+                super().replace(source, target)
+            if target == str(path):
+                raise Killed
+
+    KnowledgeStore.open(tmp_path).apply(lambda document: document.added(a_line("First.")))
+    with pytest.raises(Killed):
+        KnowledgeStore.open(tmp_path, disk=DeadlyDisk()).apply(lambda document: document.added(a_line("Second.")))
+    assert ("Second." in path.read_text()) is shown
+    if edited:
+        path.write_text(path.read_text() + "\n## Mine\n")
+    assert texts(KnowledgeStore.open(tmp_path)) == ["First.", "Second."]
+    assert ("Second." in path.read_text(), "## Mine" in path.read_text()) == (True, edited)
+
+
+@given(st.lists(lines(), max_size=5, unique_by=line_key), st.lists(lines(), max_size=5, unique_by=line_key))
+def test_document_shows_exactly_the_given_memories(one, other):
+    document = KnowledgeDocument().showing(one).with_processed(1, ProcessedTurns(4))
+    shown = parse(render(document)).showing(other)
+    assert sorted(map(repr, parse(render(shown)).lines)) == sorted(map(repr, other))
+    assert shown.processed == {}
+    back = shown.showing(document.memories)
+    assert sorted(map(repr, parse(render(back)).memories)) == sorted(map(repr, document.memories))
+
+
+def test_undone_line_leaves_no_trace_in_the_file():
+    before = KnowledgeDocument().added(a_line("First.")).with_processed(1, ProcessedTurns(4))
+    added = before
+    for section in ORDER:
+        added = added.added(a_line(f"In {section}.", section))
+    shown = parse(render(added)).showing(before.memories)
+    assert render(shown) == render(before)
+
+
+def test_lines_move_to_another_record(tmp_path):
+    store = KnowledgeStore.open(tmp_path)
+    store.apply(lambda document: document.added(a_line("It bites.")))
+    address = SqliteStore(tmp_path / "memories.sqlite")
+    convert(store._memories, address)
+    moved = KnowledgeStore(address, store._events, tmp_path / "knowledgebase.md")
+    assert (texts(moved), histories(moved)) == (["It bites."], histories(store))
+    other = KnowledgeStore(SqliteStore(tmp_path / "other.sqlite"), store._events, tmp_path / "knowledgebase.md")
+    assert (texts(other), histories(other)) == (["It bites."], [("import", "added", "It bites.")])

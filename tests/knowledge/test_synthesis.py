@@ -7,11 +7,12 @@ import pytest
 
 from tests.fixtures.knowledge import a_line
 from tests.fixtures.turns import a_turn
-from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
+from zorkgpt.knowledge.line import KnowledgeSection
 from zorkgpt.knowledge.synthesis import EpisodeReview, LessonsAnswer, TurnReview, updates_from
+from zorkgpt.memory.models import Memory
 
 
-def judged(line: KnowledgeLine, named: list[int], *turns, origin=(), earlier=()) -> tuple[list[str], dict[str, int]]:
+def judged(line: Memory, named: list[int], *turns, origin=(), earlier=()) -> tuple[list[str], dict[str, int]]:
     """Return the reasons why the line is contradicted, and the counts."""
     counts = Counter()
     turns = tuple(replace(turn, episode=2) for turn in turns)

@@ -84,7 +84,7 @@ def test_every_snapshot_is_in_the_checkpoint(tmp_path):
         with_snapshot = [manager for manager in run.managers.in_order if hasattr(manager, "snapshot")]
         assert len(with_snapshot) == 4
         assert all(run.managers.checkpoints.is_restored(manager, saved) for manager in with_snapshot)
-        assert {"memory", "history_summary", "files"} <= set(saved.checkpoint.snapshots)
+        assert {"memory", "history_summary"} <= set(saved.checkpoint.snapshots)
 
 
 def test_objectives_default_to_rules(tmp_path, turns):

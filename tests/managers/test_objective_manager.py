@@ -7,8 +7,10 @@ import pytest
 from tests.fixtures.objectives import LAMP, Played, at, turn
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.objectives.finder import ModelObjectiveFinder
 from zorkgpt.objectives.models import ObjectiveStatus
+from zorkgpt.objectives.saved import ObjectiveMemories
 
 LAMP_WANTED = {"new": [{"text": "Take the lamp", "kind": "holds", "thing": 10, "places": [1], "scope": "world"}]}
 NOTHING = {"new": []}
@@ -135,26 +137,18 @@ def test_objectives_of_another_process_join_at_the_next_episode(tmp_path):
     assert len(run.manager.lines()) == 1
 
 
-def test_unwritable_file_is_logged_once(tmp_path, caplog):
+def test_unwritable_record_is_logged_once(tmp_path, caplog):
     run, _ = played(tmp_path, LAMP_WANTED, NOTHING, NOTHING)
-    (tmp_path / "objectives.json.lock").mkdir()
+    (tmp_path / "Memories.md.lock").unlink(missing_ok=True)
+    (tmp_path / "Memories.md.lock").mkdir()
     run.idle(1, 7)
     run.play(turn(8, **TAKEN))
     assert caplog.text.count("the objectives could not be saved") == 1
     assert metrics(run)["file_failures"] == 2
     assert metrics(run)["reached_by_ground_truth"] == 1
-    (tmp_path / "objectives.json.lock").rmdir()
+    (tmp_path / "Memories.md.lock").rmdir()
     run.begin(2)
     assert len(run.manager.lines()) == 1
-
-
-def test_damaged_file_is_set_aside(tmp_path, caplog):
-    (tmp_path / "objectives.json").write_text("{")
-    run, _ = played(tmp_path, LAMP_WANTED)
-    assert (tmp_path / "objectives.json.damaged-1").read_text() == "{"
-    assert "set aside" in caplog.text
-    run.idle(1, 5)
-    assert json.loads((tmp_path / "objectives.json").read_text())["metadata"]["total_objectives"] == 1
 
 
 def test_snapshot_restores_all_objectives(tmp_path):
@@ -208,7 +202,8 @@ def test_episode_objectives_are_dropped_at_the_end(tmp_path):
     assert (metrics(run)["open"], metrics(run)["ended_with_the_episode"]) == (1, 1)
     run.manager.end_episode("turn limit")
     assert metrics(run)["ended_with_the_episode"] == 1
-    assert "Take the lamp" in (tmp_path / "objectives.json").read_text()
+    saved = ObjectiveMemories(MarkdownStore(tmp_path / "Memories.md")).load()
+    assert [objective.text for objective in saved] == ["Take the lamp"]
 
 
 def test_last_turn_is_announced_and_does_not_reduce_objectives(tmp_path):

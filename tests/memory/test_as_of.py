@@ -69,12 +69,10 @@ def test_memories_as_of_every_turn(tmp_path):
 def test_as_of_after_a_restored_journal(tmp_path):
     play = Play(tmp_path, 2)
     play.turn(1, adds("A"))
-    rollback = play.manager.rollback()
-    point = rollback.restore_point(1)
-    rollback.begin(1, [].append)
+    point = play.manager.snapshot()
     play.turn(2, adds("B"))
     resumed = Play(tmp_path, 2)
-    assert resumed.manager.rollback().restore(point, ())
+    resumed.manager.revert_to(point)
     resumed.turn(2, adds("Another"))
     assert [memory.title for memory in resumed.manager.as_of(2, 9)[5]] == ["A", "Another"]
 

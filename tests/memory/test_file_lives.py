@@ -49,7 +49,7 @@ class Life:
             assert manager.add_memory(self.random.choice([5, 6, 7]), "Hall", memory(self.next()))
 
     def add_together(self) -> None:
-        with SimpleMemoryManager.open(self.path) as manager, manager.store.together():
+        with SimpleMemoryManager.open(self.path) as manager, manager.store.turn():
             for _ in range(3):
                 assert manager.add_memory(self.random.choice([5, 6]), "Hall", memory(self.next()))
 

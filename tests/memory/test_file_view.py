@@ -284,26 +284,63 @@ class CountingDisk(Disk):
         os.replace(source, target)
 
 
-def test_changes_of_a_block_are_shown_together(tmp_path):
+def test_changes_of_a_turn_are_shown_together(tmp_path):
     path, disk = tmp_path / "Memories.md", CountingDisk()
     with SimpleMemoryManager(path=MarkdownStore(path, disk=disk)) as manager, SimpleMemoryManager.open(path) as other:
-        with manager.store.together():
+        with manager.store.turn():
             for title in ("First", "Second", "Third"):
                 assert manager.add_memory(5, "Hall", memory(title))
-            assert disk.replaced == []
-            assert [each.memory.title for each in other.all_memories()] == ["First", "Second", "Third"]
-            with manager.store.together():
-                assert manager.add_memory(5, "Hall", memory("Fourth"))
+            assert [each.memory.title for each in manager.all_memories()] == ["First", "Second", "Third"]
+            assert (disk.replaced, other.all_memories()) == ([], [])
         assert disk.replaced.count("Memories.md") == 1
-        assert path.read_text().count("] Fourth**") == 1
-    assert [source for _, source, _ in changes(path)] == ["agent"] * 4
+        assert [each.memory.title for each in other.all_memories()] == ["First", "Second", "Third"]
+    assert [source for _, source, _ in changes(path)] == ["agent"] * 3
 
 
-def test_edit_within_a_block_is_kept(tmp_path):
+def failing_turn(manager: SimpleMemoryManager) -> None:
+    with manager.store.turn():
+        assert manager.add_memory(5, "Hall", memory("Second"))
+        raise LookupError
+
+
+def failing_change(manager: SimpleMemoryManager) -> None:
+    with manager.store.transaction() as draft:
+        draft.add(5, "Hall", memory("Second"))
+        raise LookupError
+
+
+def test_failed_turn_changes_nothing(home):
+    with home.open() as manager:
+        manager.add_memory(5, "Hall", memory("First"))
+        before = home.text()
+        with pytest.raises(LookupError):
+            failing_turn(manager)
+        assert [each.memory.title for each in manager.all_memories()] == ["First"]
+        assert manager.store.journal.size() == 1
+        assert manager.add_memory(6, "Attic", memory("Third"))
+    with home.open() as manager:
+        assert [each.memory.title for each in manager.all_memories()] == ["First", "Third"]
+    assert home.text() != before
+
+
+def test_failed_change_in_a_turn_undoes_only_itself(home):
+    with home.open() as manager:
+        with manager.store.turn():
+            assert manager.add_memory(5, "Hall", memory("First"))
+            with pytest.raises(LookupError):
+                failing_change(manager)
+            assert manager.add_memory(5, "Hall", memory("Third"))
+        assert [each.memory.title for each in manager.all_memories()] == ["First", "Third"]
+        assert manager.store.journal.lasting() == {5: manager.store.lasting.memories(5)}
+    with home.open() as manager:
+        assert [each.memory.title for each in manager.all_memories()] == ["First", "Third"]
+
+
+def test_edit_within_a_turn_is_kept(tmp_path):
     path = tmp_path / "Memories.md"
     add(path, "First")
     with SimpleMemoryManager.open(path) as manager:
-        with manager.store.together():
+        with manager.store.turn():
             assert manager.add_memory(5, "Hall", memory("Second"))
             path.write_text(path.read_text().replace("The text of First.", "By hand."))
         assert [each.memory.text for each in manager.all_memories()] == ["By hand.", "The text of Second."]
@@ -313,18 +350,18 @@ def test_edit_within_a_block_is_kept(tmp_path):
 
 def add_and_die(path: str) -> None:
     manager = SimpleMemoryManager.open(path)
-    with manager.store.together():
+    with manager.store.turn():
         assert manager.add_memory(5, "Hall", memory("Second"))
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_block_of_a_killed_process_is_shown_later(tmp_path):
+def test_turn_of_a_killed_process_changes_nothing(tmp_path):
     path = tmp_path / "Memories.md"
     add(path, "First")
+    before = path.read_bytes()
     killed(add_and_die, str(path))
-    assert "Second" not in path.read_text()
-    assert titles(path) == ["First", "Second"]
-    assert path.read_text().count("] Second**") == 1
+    assert titles(path) == ["First"]
+    assert path.read_bytes() == before
 
 
 def read_without_writing(path: str) -> None:

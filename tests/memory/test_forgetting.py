@@ -151,11 +151,15 @@ def test_ambiguous_title_requires_an_id(manager):
 
 
 def test_forgotten_text_is_not_restored_from_a_checkpoint(tmp_path):
-    with SimpleMemoryManager.open(tmp_path) as memories:
+    state = SimpleNamespace(episode_id=1, turn_count=1)
+    with SimpleMemoryManager(path=tmp_path / "Memories.md", game_state=state) as memories:
         memories.remember(CART, f"The password is {SECRET}.", title="Password")
-        memories.rollback().begin(1, [].append)
+        checkpoint = memories.snapshot()
+        memories.invalidate_memory(CART, "Password", "it has changed")
         memories.remember(CART, "The voucher field takes one code only.", title="Voucher")
-        memories.forget("Password")
+        assert memories.forget("Password")
+        memories.revert_to(checkpoint)
+        assert memories.all_memories() == []
         assert traces(tmp_path) == []
 
 

@@ -3,14 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zorkgpt.memory.models import GAME, Thing
+from zorkgpt.memory.models import GAME, KNOWLEDGE, Thing
 from zorkgpt.memory.places import checked_place, column_of, has_prefix, place_in, ranges_of
 
 NUMBERS = st.integers(-(10**18) + 1, 10**18 - 1)
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\u2028\u2029\U0010ffff"), min_size=1)
 ELEMENTS = NUMBERS | st.sampled_from(["a", "ab", "b", "7", "é"]) | TEXTS.filter(str.strip)
 PLACES = (ELEMENTS | st.lists(ELEMENTS, min_size=1, max_size=3).map(tuple)).map(checked_place)
-SUBJECTS = PLACES | st.integers(0, 10**18 - 1).map(Thing) | st.just(GAME)
+SUBJECTS = PLACES | st.integers(0, 10**18 - 1).map(Thing) | st.sampled_from([GAME, KNOWLEDGE])
 
 
 @given(SUBJECTS)
@@ -35,7 +35,7 @@ def sort_key(subject):
             return 2, tuple((isinstance(each, str), each) for each in subject)
         case Thing():
             return 3, subject.number
-    return 4, 0
+    return 4, subject is KNOWLEDGE
 
 
 @given(SUBJECTS, st.sampled_from(["", "a", "ab"]) | st.lists(ELEMENTS, max_size=2).map(tuple))

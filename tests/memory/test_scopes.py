@@ -366,7 +366,11 @@ def test_operations_on_the_whole_memory_are_refused_in_a_scope():
     with AgentMemory.open(":memory:", scope=ACME) as memory:
         memory.remember("cart", "The code is SAVE5.")
         store = memory.store
-        for call in (lambda: store.restorer, lambda: store.claim_episode(1), lambda: store.claim_subject("zork")):
+        for call in (
+            lambda: store.revert_to(store.position(), 1),
+            lambda: store.claim_episode(1),
+            lambda: store.claim_subject("zork"),
+        ):
             with pytest.raises(MemoryStoreError, match="Open it without a scope"):
                 call()
         for old, new in (((*ACME, "cart"), "cart"), ("cart", (*ACME, "cart"))):

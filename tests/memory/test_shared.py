@@ -76,16 +76,14 @@ def test_repeated_turn_after_a_kill_counts_once(postgres, tmp_path):
     killed = Play(postgres.address)
     for number in (1, 2, 3):
         killed.turn(number, "pull lever", **WORKS)
-    rollback = killed.manager.rollback()
-    saved, point = killed.manager.snapshot(), rollback.restore_point(3)
-    rollback.begin(3, [].append)
+    saved = killed.manager.snapshot()
     killed.turn(4, "pull lever", **WORKS)
     killed.manager.add_memory(5, "Hall", memory("Rug", episode=2, turns="4"))
     assert credited(killed.manager) == {"Lever": (4, 4), "Rug": (0, 0)}
 
     resumed = Play(postgres.address)
     resumed.manager.restore(saved)
-    assert resumed.manager.rollback().restore(point, ())
+    resumed.manager.revert_to(saved)
     resumed.turn(4, "pull lever", **WORKS)
     resumed.manager.add_memory(5, "Hall", memory("Rug", episode=2, turns="4"))
     resumed.manager.reset_episode()

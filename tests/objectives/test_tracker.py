@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from tests.fixtures.objectives import CELLAR, LAMP, a_book, at, turn, walked, wanted
 from zorkgpt.memory.objects import ObjectMove
-from zorkgpt.objectives.file import objective_from_dict, objective_to_dict, restore_tracker, tracker_to_dict
 from zorkgpt.objectives.finder import ReachedReport
 from zorkgpt.objectives.models import (
     EpisodeTurn,
@@ -22,6 +21,7 @@ from zorkgpt.objectives.models import (
     restarted,
 )
 from zorkgpt.objectives.own_lines import own_lines
+from zorkgpt.objectives.saved import objective_from_dict, objective_to_dict, restore_tracker, tracker_to_dict
 from zorkgpt.objectives.search import ObjectiveSearch
 from zorkgpt.offline.objectives import RuleObjectiveFinder
 from zorkgpt.world.graph import MapGraph

@@ -16,6 +16,7 @@ from tests.fixtures.saved import change_checkpoint, kinds_in, saved_in
 from tests.fixtures.stories import of_another_build
 from zorkgpt.errors import CheckpointError, LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.runlog.episodes import last_end, playing_lock, read_episode
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed
@@ -209,8 +210,8 @@ def test_edits_by_a_person_are_kept(interrupted):
 
 
 def test_memories_of_another_process_are_kept(interrupted):
-    with a_run(interrupted) as other:
-        other.simple_memory.add_memory(9999, "Attic", Memory("NOTE", "Dust", 1, "1", 0, "Thick.", "permanent"))
+    with SimpleMemoryManager.open(interrupted) as other:
+        other.add_memory(9999, "Attic", Memory("NOTE", "Dust", 1, "1", 0, "Thick.", "permanent"))
     with a_run(interrupted, turns=6) as run:
         run.play_episode(resume=1)
         assert "Thick." in run.simple_memory.get_location_memory(9999)

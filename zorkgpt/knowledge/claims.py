@@ -10,7 +10,8 @@ from session.experience import row_of
 from session.history import TurnRecord
 from session.outcome import effective
 from zorkgpt.directions import exit_name
-from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
+from zorkgpt.knowledge.line import KnowledgeSection
+from zorkgpt.memory.models import Memory
 from zorkgpt.record.experience import Experience
 from zorkgpt.text import normalized_action, number_of, sentences_of
 
@@ -160,14 +161,14 @@ TurnsOf = Callable[[int | str], Sequence[TurnRecord]]
 _DEATH_SECTIONS = (KnowledgeSection.DANGERS, KnowledgeSection.DEATHS, KnowledgeSection.DEATH_PATTERNS)
 
 
-def _origin_of(line: KnowledgeLine, turns_of: TurnsOf) -> TurnRecord | None:
+def _origin_of(line: Memory, turns_of: TurnsOf) -> TurnRecord | None:
     """Return the turn that the line was learned from; None if it is unavailable or there were several."""
     if line.first_turn != line.last_turn:
         return None
     return next((turn for turn in turns_of(line.episode) if turn.turn == line.first_turn), None)
 
 
-def may_contradict(line: KnowledgeLine, turn: TurnRecord, experience: Experience, turns_of: TurnsOf) -> bool:
+def may_contradict(line: Memory, turn: TurnRecord, experience: Experience, turns_of: TurnsOf) -> bool:
     """Return whether ground truth allows that the turn contradicts the line.
 
     The line's claim decides, or else the turn that the line was learned from.
@@ -180,8 +181,8 @@ def may_contradict(line: KnowledgeLine, turn: TurnRecord, experience: Experience
     origin, now = _origin_of(line, turns_of), row_of(turn)
     if origin is None or (origin.before.location_id, exit_name(origin.action)) != (now.place, now.action):
         return True
-    if line.section in _DEATH_SECTIONS and origin.transition.died:
+    if line.category in _DEATH_SECTIONS and origin.transition.died:
         return not turn.transition.died
-    if line.section is KnowledgeSection.PUZZLES and origin.transition.points > 0:
+    if line.category == KnowledgeSection.PUZZLES and origin.transition.points > 0:
         return all(row.points <= 0 for row in experience.tries(now.place)[now.action])
     return True

@@ -1,22 +1,25 @@
 """The knowledge file: parse its rows and render them, with everything that people wrote preserved byte for byte."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 
 from zorkgpt.knowledge.line import (
     ORDER,
     TOPICS,
     WISDOM,
-    KnowledgeLine,
     KnowledgeSection,
     heading_level,
+    in_section,
     parse_line,
     render_line,
     section_of,
 )
+from zorkgpt.memory.models import KNOWLEDGE, Memory, Persistence, SubjectKey
 from zorkgpt.memory.storage.escaping import HIDDEN, decode, encode, escape, single_spaced, unescape
+from zorkgpt.memory.storage.lasting import Filters
 from zorkgpt.memory.storage.reprint import original
 
 _MAX_EPISODES = 50
@@ -40,6 +43,10 @@ class ProcessedTurns:
     due: bool = False
     """Whether the episode is over and its review is still missing."""
 
+    def is_concluded(self, last: int) -> bool:
+        """Return whether the whole episode was reviewed when it had this many turns or more."""
+        return self.concluded is not None and self.concluded >= last
+
 
 ProcessedEpisodes = Mapping[str, ProcessedTurns]
 """Episode name → its processed turns, in the order in which the episodes were first processed."""
@@ -47,23 +54,35 @@ ProcessedEpisodes = Mapping[str, ProcessedTurns]
 
 def render_ledger(ledger: ProcessedEpisodes) -> str:
     """Return the row of the file, without its line ending."""
-    episodes = list(ledger.items())[-_MAX_EPISODES:]
-    return f"<!-- processed: {'; '.join(_entry(name, processed) for name, processed in episodes)} -->"
+    return f"<!-- processed: {'; '.join(_entry(name, processed) for name, processed in ledger.items())} -->"
 
 
 def parse_ledger(row: str) -> dict[str, ProcessedTurns] | None:
     """Return the processed episodes in a row, skipping unknown parts; None if it is another kind of row."""
     found = _ROW.fullmatch(row)
-    if found is None:
-        return None
+    return None if found is None else _processed_in(found["episodes"])
+
+
+def _processed_in(entries: str) -> dict[str, ProcessedTurns]:
     return {
         single_spaced(unescape(one["episode"])): ProcessedTurns(
             int(one["until"]),
             None if one["concluded"] is None else int(one["concluded"]),
             bool(one["due"]),
         )
-        for one in _EPISODE.finditer(found["episodes"])
+        for one in _EPISODE.finditer(entries)
     }
+
+
+_REVIEW = "REVIEW"
+"""The category of memories about processed episodes."""
+
+
+def _review(name: str, processed: ProcessedTurns) -> Memory:
+    """Return the memory about a processed episode. Its text is the entry of the file."""
+    return Memory(
+        _REVIEW, f"Episode {name}", name, str(processed.until), None, _entry(name, processed), Persistence.PERMANENT
+    )
 
 
 def _entry(name: str, processed: ProcessedTurns) -> str:
@@ -88,7 +107,7 @@ class Row:
     raw: str
     section: KnowledgeSection | None = None
     """The section that it belongs to; None outside of the known sections."""
-    line: KnowledgeLine | None = None
+    line: Memory | None = None
     opens: KnowledgeSection | None = None
     """The section that begins here, if this is its heading."""
     hidden: bool = False
@@ -102,60 +121,126 @@ class KnowledgeDocument:
     rows: tuple[Row, ...] = ()
     eol: str = "\n"
     processed: Mapping[str, ProcessedTurns] = field(default_factory=dict)
+    is_broken = False
+    undated = ()
+    """The list items of people are no memories."""
 
     @cached_property
-    def lines(self) -> tuple[KnowledgeLine, ...]:
+    def lines(self) -> tuple[Memory, ...]:
         """All lines with evidence, including struck ones."""
         return tuple(row.line for row in self.rows if row.line is not None)
+
+    @property
+    def memories(self) -> list[Memory]:
+        """The memories that the file shows: its lines, and one about each processed episode."""
+        return [*self.lines, *(_review(name, processed) for name, processed in self.processed.items())]
+
+    def find(self, wanted: Filters) -> list[tuple[SubjectKey, Memory]]:
+        """Return the memories that pass the filters, with their subject."""
+        return [(KNOWLEDGE, memory) for memory in self.memories if wanted.passes(KNOWLEDGE, memory)]
+
+    def showing(self, memories: Sequence[Memory]) -> "KnowledgeDocument":
+        """Return the document with exactly these memories. Lines that changed keep their places."""
+        reviews = [memory for memory in memories if memory.category == _REVIEW]
+        missing = [memory for memory in memories if memory.category != _REVIEW]
+        rows, stale = list(self.rows), [at for at, row in enumerate(self.rows) if row.line is not None]
+        for known in list(missing):
+            if (at := next((at for at in stale if rows[at].line == known), None)) is not None:
+                rows[at] = replace(rows[at], line=known)
+                stale.remove(at)
+                missing.remove(known)
+        for key in (attrgetter("category", "text"), attrgetter("category")):
+            for line in list(missing):
+                if (at := next((at for at in stale if key(rows[at].line) == key(line)), None)) is not None:
+                    rows[at] = _row(line, like=rows[at])
+                    stale.remove(at)
+                    missing.remove(line)
+        document = replace(self, rows=tuple(_without(rows, stale)))
+        for line in missing:
+            document = document.added(line)
+        ledger = {name: turns for review in reviews for name, turns in _processed_in(review.text).items()}
+        return document if ledger == document.processed else document._with_ledger(ledger)
 
     @cached_property
     def by_hand(self) -> tuple[tuple[KnowledgeSection, str], ...]:
         """The list items without evidence in the known sections, which people wrote; without struck ones."""
         return tuple(_points(self.rows))
 
-    def added(self, line: KnowledgeLine) -> "KnowledgeDocument":
+    def added(self, line: Memory) -> "KnowledgeDocument":
         """Return the document with a new line at the end of its section."""
+        section = KnowledgeSection(line.category)
         rows = list(self.rows) or [Row(_TITLE + self.eol)]
-        if not any(row.opens is line.section for row in rows):
-            rows = _with_section(rows, line.section, self.eol)
-        at = max(
-            number for number, row in enumerate(rows) if row.opens is line.section or _has_content(row, line.section)
-        )
+        if not any(row.opens is section for row in rows):
+            rows = _with_section(rows, section, self.eol)
+        at = max(number for number, row in enumerate(rows) if row.opens is section or _has_content(row, section))
         rows[at] = _with_eol(rows[at], self.eol)
-        new = [Row(render_line(line) + self.eol, line.section, line)]
+        new = [Row(render_line(line) + self.eol, section, line)]
         if rows[at].opens:
             if at + 1 < len(rows) and not rows[at + 1].raw.strip():
                 at += 1
             else:
-                new.insert(0, Row(self.eol, line.section))
+                new.insert(0, Row(self.eol, section))
         following = rows[at + 1].raw if at + 1 < len(rows) else ""
         if heading_level(following) or parse_ledger(following) is not None:
-            new.append(Row(self.eol, line.section))
+            new.append(Row(self.eol, section))
         rows[at + 1 : at + 1] = new
         return replace(self, rows=tuple(rows))
 
-    def changed(self, old: KnowledgeLine, new: KnowledgeLine) -> "KnowledgeDocument":
+    def changed(self, old: Memory, new: Memory) -> "KnowledgeDocument":
         """Return the document with the line object `old` replaced by `new`."""
-        rows = tuple(
-            Row(render_line(new) + row.raw[len(row.raw.rstrip("\r\n")) :], row.section, new) if row.line is old else row
-            for row in self.rows
-        )
-        return replace(self, rows=rows)
+        return replace(self, rows=tuple(_row(new, like=row) if row.line is old else row for row in self.rows))
 
     def with_processed(self, episode: int | str, processed: ProcessedTurns) -> "KnowledgeDocument":
         """Return the document with the processed turns of this episode updated."""
         ledger = dict(self.processed) | {str(episode): processed}
+        return self._with_ledger(dict(list(ledger.items())[-_MAX_EPISODES:]))
+
+    def _with_ledger(self, ledger: ProcessedEpisodes) -> "KnowledgeDocument":
         rows = list(self.rows) or [Row(_TITLE + self.eol)]
         notes = [number for number, row in enumerate(rows) if parse_ledger(row.raw) is not None]
         for number in reversed(notes[1:]):
             del rows[number]
         note = Row(render_ledger(ledger) + self.eol)
-        if notes:
+        if not ledger:
+            del rows[notes[0] : notes[0] + 1]
+        elif notes:
             rows[notes[0]] = note
         else:
             rows[-1] = _with_eol(rows[-1], self.eol)
             rows += [Row(self.eol), note] if rows[-1].raw.strip() else [note]
         return replace(self, rows=tuple(rows), processed=ledger)
+
+
+def _row(line: Memory, *, like: Row) -> Row:
+    """Return the row of a line in the section of another row and with its line ending."""
+    ending = like.raw[len(like.raw.rstrip("\r\n")) :]
+    if like.section is not None and line.category != like.section:
+        line = in_section(line, like.section)
+    return Row(render_line(line) + ending, like.section, line)
+
+
+def _without(rows: Sequence[Row], removed: Sequence[int]) -> list[Row]:
+    """Return the rows without some lines, and without the headings of sections that become empty."""
+    kept = [row for at, row in enumerate(rows) if at not in removed]
+    sections = {rows[at].section for at in removed}
+    parents = {KnowledgeSection.INSIGHTS} if sections.intersection(WISDOM) else set()
+    for emptied in (sections, parents):
+        for section in emptied:
+            kept = _without_heading(kept, section)
+    return kept
+
+
+def _without_heading(rows: list[Row], section: KnowledgeSection | None) -> list[Row]:
+    """Return the rows without the heading of a section, unless something follows it."""
+    [at, *others] = [number for number, row in enumerate(rows) if row.opens is section is not None] or [len(rows)]
+    end = next((number for number in range(at + 1, len(rows)) if rows[number].raw.strip()), len(rows))
+    is_followed = end < len(rows) and not (heading_level(rows[end].raw) or parse_ledger(rows[end].raw) is not None)
+    opens_child = section is KnowledgeSection.INSIGHTS and end < len(rows) and rows[end].opens in WISDOM
+    if others or is_followed or opens_child:
+        return rows
+    if end == len(rows) and at and not rows[at - 1].raw.strip():
+        at -= 1
+    return [*rows[:at], *rows[end:]]
 
 
 def parse(data: bytes) -> KnowledgeDocument:

@@ -1,10 +1,11 @@
-"""A line of knowledge with its section and evidence, and its format in the file."""
+"""A line of knowledge: a memory of a section, with its evidence, and its format in the file."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
+from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryKind, MemoryStatus, Persistence
 from zorkgpt.memory.storage.escaping import HIDDEN, escape, single_spaced, unescape
 from zorkgpt.memory.storage.reprint import ANCHOR, decoded, original, typographic
 
@@ -91,60 +92,114 @@ _BECAUSE = re.compile(r'because "(?P<reason>(?:[^"\\]|\\.)*)"')
 _PARTS = re.compile(r'(?:[^;"\\]|\\.|"(?:[^"\\]|\\.)*")+|"')
 
 
-@dataclass(frozen=True, slots=True)
-class KnowledgeLine:
-    """A statement about the game, with its origin and the evidence since then."""
+_PROCEDURES = (KnowledgeSection.PUZZLES,)
+_DANGERS = (KnowledgeSection.DANGERS, KnowledgeSection.DEATHS, KnowledgeSection.DEATH_PATTERNS)
+_RULES = (KnowledgeSection.SYNTAX, KnowledgeSection.LESSONS, KnowledgeSection.ENVIRONMENT)
+_KIND_OF = {
+    **dict.fromkeys(KnowledgeSection, MemoryKind.INSIGHT),
+    **dict.fromkeys(_PROCEDURES, MemoryKind.PROCEDURE),
+    **dict.fromkeys(_DANGERS, MemoryKind.DANGER),
+    **dict.fromkeys(_RULES, MemoryKind.RULE),
+}
+_EXTRA = "extra"
+"""The name of metadata with the unknown parts of a mark, written by a later version, verbatim."""
 
-    section: KnowledgeSection
-    text: str
-    episode: int | str
-    """The episode in which it was learned."""
-    first_turn: int
-    last_turn: int
-    """The last turn that it was learned from."""
-    confirmed: int = 0
-    """The number of confirmations by later turns."""
-    contradicted: int = 0
-    """The number of contradictions by later turns."""
-    struck: bool = False
-    """Whether it is no longer believed."""
-    reason: str = ""
-    """Why it was struck; "" if a person struck it. If the line is not struck, a person has restored it."""
-    extra: tuple[str, ...] = ()
-    """Unknown parts of the mark, written by a later version, verbatim."""
 
-    @property
-    def evidence(self) -> str:
-        """The counts that are not zero: "confirmed 2, contradicted 1"."""
-        counts = {"confirmed": self.confirmed, "contradicted": self.contradicted}
-        return ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+def line_of(
+    section: KnowledgeSection,
+    text: str,
+    episode: int | str,
+    first_turn: int,
+    last_turn: int,
+    *,
+    confirmed: int = 0,
+    contradicted: int = 0,
+    struck: bool = False,
+    reason: str = "",
+) -> Memory:
+    """Return the memory of a line. Its category is the section; title and text are the text in one line.
 
-    def with_evidence(self, *, confirmed: int = 0, contradicted: int = 0, reason: str = "") -> "KnowledgeLine":
-        """Return the line with more evidence; struck if it was contradicted and never confirmed.
+    Args:
+        episode: The episode in which it was learned.
+        last_turn: The last turn that it was learned from.
+        confirmed: The number of confirmations by later turns.
+        contradicted: The number of contradictions by later turns.
+        struck: Whether it is no longer believed.
+        reason: Why it was struck; "" if a person struck it. If the line is not struck, a person has restored it.
+    """
+    line = single_spaced(text)
+    return Memory(
+        category=section,
+        title=line,
+        episode=episode,
+        turns=f"{first_turn}→{last_turn}",
+        score_change=None,
+        text=line,
+        persistence=Persistence.PERMANENT,
+        status=MemoryStatus.SUPERSEDED if struck else MemoryStatus.ACTIVE,
+        superseded_by=INVALIDATION_MARKER if struck else None,
+        invalidation_reason=single_spaced(reason) or None,
+        tried=confirmed + contradicted,
+        worked=confirmed,
+        kind=_KIND_OF[section],
+    )
 
-        A line that a person struck or restored keeps that state.
-        """
-        new = replace(self, confirmed=self.confirmed + confirmed, contradicted=self.contradicted + contradicted)
-        if self.struck:
-            return replace(new, struck=False, reason="") if self.reason and confirmed else new
-        if contradicted and not self.reason and not new.confirmed:
-            return replace(new, struck=True, reason=single_spaced(reason))
+
+def in_section(line: Memory, section: KnowledgeSection) -> Memory:
+    """Return the line in another section."""
+    return replace(line, category=section, kind=_KIND_OF[section])
+
+
+def is_struck(line: Memory) -> bool:
+    """Return whether a line is no longer believed."""
+    return line.status is MemoryStatus.SUPERSEDED
+
+
+def contradictions(line: Memory) -> int:
+    """Return how often later turns have contradicted a line."""
+    return line.tried - line.worked
+
+
+def evidence_of(line: Memory) -> str:
+    """Return the counts that are not zero: "confirmed 2, contradicted 1"."""
+    counts = {"confirmed": line.worked, "contradicted": contradictions(line)}
+    return ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+
+
+def confirmed(line: Memory) -> Memory:
+    """Return the line with a confirmation. A contradicted line is believed again, but not one that a person struck."""
+    new = replace(line, tried=line.tried + 1, worked=line.worked + 1)
+    if not (is_struck(line) and line.invalidation_reason):
         return new
+    return replace(new, status=MemoryStatus.ACTIVE, superseded_by=None, invalidation_reason=None)
 
 
-def render_line(line: KnowledgeLine) -> str:
+def contradicted(line: Memory, reason: str) -> Memory:
+    """Return the line with a contradiction; struck if it was never confirmed and no person has restored it."""
+    new = replace(line, tried=line.tried + 1)
+    if is_struck(line) or line.invalidation_reason or line.worked:
+        return new
+    return replace(
+        new,
+        status=MemoryStatus.SUPERSEDED,
+        superseded_by=INVALIDATION_MARKER,
+        invalidation_reason=single_spaced(reason) or None,
+    )
+
+
+def render_line(line: Memory) -> str:
     """Return the row of the file, without its line ending."""
     text = escape(line.text, _TEXT)
-    return f"- {f'~~{text}~~' if line.struck else text} *({_mark(line)})*"
+    return f"- {f'~~{text}~~' if is_struck(line) else text} *({_mark(line)})*"
 
 
-def parse_line(row: str, section: KnowledgeSection) -> KnowledgeLine | None:
+def parse_line(row: str, section: KnowledgeSection) -> Memory | None:
     """Parse a row of the file, or one that a formatter has reprinted; None if it is not a line with evidence."""
     row = row.rstrip("\r\n")
     written = _LINE.fullmatch(row)
     # As `render_line` writes it, escaped tildes belong to the text. Formatters escape those of a struck text too.
     own = _parsed(written, section, struck=_STRUCK_AS_WRITTEN)
-    if own is not None and render_line(own) == row and not any(part.startswith("because") for part in own.extra):
+    if own is not None and render_line(own) == row and not any(part.startswith("because") for part in _extra(own)):
         return own
     line = _parsed(written, section)
     found = _REPRINTED_LINE.fullmatch(" ".join(row.split()))
@@ -157,7 +212,7 @@ def parse_line(row: str, section: KnowledgeSection) -> KnowledgeLine | None:
         return _parsed({"text": text, "mark": mark}, section) or line
     reprinted = _parsed({"text": text, "mark": mark[: because.start()] + mark[because.end() :]}, section)
     reason = single_spaced(unescape(because["reason"]).removesuffix("\\"))
-    return line if reprinted is None else replace(reprinted, reason=reason)
+    return line if reprinted is None else replace(reprinted, invalidation_reason=reason or None)
 
 
 def _is_parted(mark: str) -> bool:
@@ -167,7 +222,7 @@ def _is_parted(mark: str) -> bool:
 
 def _parsed(
     found: Mapping[str, str] | re.Match[str] | None, section: KnowledgeSection, *, struck: re.Pattern[str] = _STRUCK
-) -> KnowledgeLine | None:
+) -> Memory | None:
     """Return the line of a text and a mark.
 
     Args:
@@ -182,12 +237,12 @@ def _parsed(
     text = _FIXED_FORM.sub(lambda form: typographic(form[0]), text)
     if since is None or not text:
         return None
-    line = KnowledgeLine(
-        section=section,
-        text=text,
-        episode=_episode(since["episode"]),
-        first_turn=int(since["first"]),
-        last_turn=int(since["last"] or since["first"]),
+    line = line_of(
+        section,
+        text,
+        _episode(since["episode"]),
+        int(since["first"]),
+        int(since["last"] or since["first"]),
         struck=inside is not None,
     )
     for part in parts:
@@ -195,22 +250,27 @@ def _parsed(
     return line
 
 
-def _mark(line: KnowledgeLine) -> str:
+def _extra(line: Memory) -> list[str]:
+    return list(line.metadata.get(_EXTRA, ()))
+
+
+def _mark(line: Memory) -> str:
     span = f"T{line.first_turn}" + (f"-T{line.last_turn}" if line.last_turn != line.first_turn else "")
     parts = [f"Ep{escape(str(line.episode), _MARK)}, {span}"]
-    if line.evidence:
-        parts.append(line.evidence)
-    if line.reason:
-        parts.append(f'because "{escape(line.reason, _MARK)}"')
-    return "; ".join((*parts, *line.extra))
+    if evidence := evidence_of(line):
+        parts.append(evidence)
+    if line.invalidation_reason:
+        parts.append(f'because "{escape(line.invalidation_reason, _MARK)}"')
+    return "; ".join((*parts, *_extra(line)))
 
 
-def _with_part(line: KnowledgeLine, part: str) -> KnowledgeLine:
+def _with_part(line: Memory, part: str) -> Memory:
     if part and (found := _COUNTS.fullmatch(part)):
-        return replace(line, confirmed=int(found["confirmed"] or 0), contradicted=int(found["contradicted"] or 0))
+        worked = int(found["confirmed"] or 0)
+        return replace(line, tried=worked + int(found["contradicted"] or 0), worked=worked)
     if found := _BECAUSE.fullmatch(part):
-        return replace(line, reason=single_spaced(unescape(found["reason"])))
-    return replace(line, extra=(*line.extra, part)) if part else line
+        return replace(line, invalidation_reason=single_spaced(unescape(found["reason"])) or None)
+    return replace(line, metadata={_EXTRA: [*_extra(line), part]}) if part else line
 
 
 def _episode(written: str) -> int | str:

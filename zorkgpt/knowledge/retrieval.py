@@ -7,7 +7,8 @@ from functools import lru_cache
 
 from game_interface.models import Observation
 from zorkgpt.knowledge.document import KnowledgeDocument
-from zorkgpt.knowledge.line import ORDER, KnowledgeLine, KnowledgeSection
+from zorkgpt.knowledge.line import ORDER, KnowledgeSection, contradictions, evidence_of, is_struck
+from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import estimated_tokens
 
 _PLACE_BOUND = (
@@ -44,7 +45,7 @@ class RelevantLine:
     section: KnowledgeSection
     text: str
     """The text to show, with the evidence if it was ever contradicted."""
-    line: KnowledgeLine | None
+    line: Memory | None
     """None if a person wrote it."""
 
 
@@ -61,7 +62,11 @@ def relevant_lines(document: KnowledgeDocument, here: Surroundings, budget: int)
 
     Before the first turn, lines that help to plan an episode rank with those that name something near.
     """
-    learned = (RelevantLine(line.section, _shown_text(line), line) for line in document.lines if not line.struck)
+    learned = (
+        RelevantLine(KnowledgeSection(line.category), _shown_text(line), line)
+        for line in document.lines
+        if not is_struck(line)
+    )
     manual = (RelevantLine(section, text, None) for section, text in document.by_hand)
     ranked = []
     for line in (*learned, *manual):
@@ -106,7 +111,7 @@ def _nearness(shown: RelevantLine, here: Surroundings) -> int:
 
 def _rank(shown: RelevantLine, nearness: int) -> tuple[int, bool, int, int]:
     # A line that a person wrote ranks like one that was confirmed once.
-    evidence = shown.line.confirmed - shown.line.contradicted if shown.line else 1
+    evidence = shown.line.worked - contradictions(shown.line) if shown.line else 1
     return -nearness, shown.section not in _PLACE_BOUND, -evidence, ORDER.index(shown.section)
 
 
@@ -115,8 +120,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(word for word in re.findall(r"\w+", text.casefold()) if len(word) >= _MIN_WORD)
 
 
-def _shown_text(line: KnowledgeLine) -> str:
-    return f"{line.text} (later: {line.evidence})" if line.contradicted else line.text
+def _shown_text(line: Memory) -> str:
+    return f"{line.text} (later: {evidence_of(line)})" if contradictions(line) else line.text
 
 
 def _fitting(lines: Iterable[RelevantLine], budget: int) -> Iterator[RelevantLine]:

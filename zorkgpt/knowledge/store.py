@@ -1,38 +1,76 @@
-"""The knowledge base on disk: reload it when the file has changed, and write changes under a lock."""
+"""The knowledge base: memories of the record, and a file that shows them and that a person can edit."""
 
+import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
-from zorkgpt.errors import FileError
+from zorkgpt.errors import FileError, MemoryStoreError
 from zorkgpt.files import LOCK_TIMEOUT_S, AtomicFile, Disk, Stamp, reread_or_recover, write_file
 from zorkgpt.knowledge.document import KnowledgeDocument, is_damaged, parse, render
 from zorkgpt.log import get_logger
+from zorkgpt.memory.models import KNOWLEDGE, Memory
+from zorkgpt.memory.storage.history import TurnStamp, dated_changes
+from zorkgpt.memory.storage.markdown import MarkdownStore
+from zorkgpt.memory.storage.merging import FileEdits
+from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.record.events import EventKind, EventRow, Events
+from zorkgpt.run_folder import KNOWLEDGE_FILE
 
 log = get_logger(__name__)
 
 _ATTEMPTS = 5
+_NO_EPISODE = 0
+"""The episode of events that belong to the folder."""
 
 
 class KnowledgeStore:
-    """The document and its file, which other processes and people may also write.
+    """The knowledge base, which other processes and people may also change.
 
-    If the file is deleted or emptied, its lines are deleted. They are kept in a file beside it, and this is logged.
+    The record has the content that the file showed last, and the one that replaces it. Any other content was edited by
+    somebody: the edits are recorded. If the file is deleted or emptied, its lines are deleted. They are kept in a file
+    beside it, and this is logged.
+
+    Args:
+        memories: The store with the memories about `KNOWLEDGE`.
+        events: The events of the folder of the file.
+        turn: Returns the turn to which changes belong.
 
     Raises:
-        FileError: If the file exists and can't be read.
+        FileError: If file or record exist and can't be read.
     """
 
-    def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
+    def __init__(
+        self,
+        memories: Store,
+        events: Events,
+        path: Path | str,
+        *,
+        turn: Callable[[], TurnStamp | None] = lambda: None,
+        lock_timeout_s: float = LOCK_TIMEOUT_S,
+        disk: Disk | None = None,
+    ) -> None:
+        self._turn = turn
         self.file = AtomicFile(path, lock_timeout_s=lock_timeout_s, disk=disk)
         self.recovered = False
-        """Whether the file was damaged and was restored from its backup."""
+        """Whether the file was damaged and was restored."""
+        self._memories = memories
+        self._events = events
         self._guard = threading.RLock()
         self._document = KnowledgeDocument()
         self._stamp: Stamp | None = None
-        if not self._reread():
-            with self.file.locked():
-                self._reread_or_recover()
+        """The stamp of the file that shows the document. None if it must be read again."""
+        self._is_unwritten = False
+        """Whether the last attempt to write the file failed."""
+        self.refresh()
+
+    @classmethod
+    def open(cls, folder: Path, memory_file: str = "Memories.md", *, disk: Disk | None = None) -> "KnowledgeStore":
+        """Open the knowledge base of a folder with a memory file."""
+        memories = MarkdownStore(folder / memory_file)
+        return cls(memories, Events(memories.database), folder / KNOWLEDGE_FILE, disk=disk)
 
     @property
     def document(self) -> KnowledgeDocument:
@@ -40,89 +78,149 @@ class KnowledgeStore:
         return self._document
 
     def refresh(self) -> KnowledgeDocument:
-        """Reload the file if it has changed; a missing or damaged file is ignored.
+        """Read the changes of others, and record the edits of the file if nobody else has its lock.
 
         Raises:
-            FileError: If the file can't be read. The document is unchanged.
+            FileError: If file or record can't be read. The document is unchanged.
         """
         with self._guard:
-            if self.file.stamp() != self._stamp:
-                self._reread()
+            self._memories.refresh()
+            if self._is_as_seen():
+                return self._document
+            try:
+                with self.file.locked(timeout_s=0):
+                    self._catch_up()
+            except FileError:
+                self._stamp = None
+                data, _ = self.file.read()
+                if data is not None and not is_damaged(data):
+                    self._document = parse(data)
             return self._document
 
-    def forget(self) -> None:
-        """Drop the cached document and read the file, after it was restored to an earlier state.
-
-        Raises:
-            FileError: If the file can't be read.
-        """
-        with self._guard:
-            self._document, self._stamp = KnowledgeDocument(), None
-            self._reread()
-
     def apply(self, change: Callable[[KnowledgeDocument], KnowledgeDocument]) -> bool:
-        """Apply `change` to the current file. Return False if it changed nothing.
-
-        `change` may be called more than once.
+        """Apply `change` to the present lines, within the transaction that records it. False if it changed nothing.
 
         Raises:
-            FileError: If the file could not be locked, read or written. File and document are unchanged.
+            FileError: If the file can't be locked or read, or the change can't be recorded. Nothing is changed.
         """
-        with self._guard, self.file.locked():
-            for _ in range(_ATTEMPTS):
-                if self.file.stamp() != self._stamp:
-                    self._reread_or_recover()
-                new = change(self._document)
-                if new is self._document:
+        # In this order, because the file is also locked within the transaction of a turn.
+        with self._guard, self._memories.turn(), self.file.locked():
+            self._catch_up()
+            with self._memories.transaction(places=[KNOWLEDGE], turn_stamp=self._turn()) as draft:
+                before = self._document.showing(draft.lasting.memories(KNOWLEDGE))
+                new = change(before)
+                if new is before:
                     return False
-                # A program that ignores the lock, such as an editor, may have saved the file in between.
-                written = self.file.write(render(new), over=self._stamp)
-                if written is not None:
-                    self._document, self._stamp = parse(render(new)), written
-                    return True
+                draft.set_memories(KNOWLEDGE, new.memories)
+                self._note_pending(new)
+            self._document = new.showing(self._present())
+            self._memories.when_committed(self._show_change)
+            return True
+
+    def _show_change(self) -> None:
+        """Write the file after a change was committed."""
+        try:
+            with self._guard, self.file.locked():
+                self._show()
+                if self._stamp is None and not self._is_unwritten:
+                    # An editor, which ignores our lock, has saved the file meanwhile.
+                    self._catch_up()
+        except FileError as error:
+            self._stamp = None
+            log.warning("knowledge base not written yet", extra={"path": str(self.file.path), "error": str(error)})
+
+    def _present(self) -> list[Memory]:
+        with self._memories.guard:
+            return self._memories.lasting.memories(KNOWLEDGE)
+
+    def _is_as_seen(self) -> bool:
+        return self._stamp == self.file.stamp() and self._document.memories == self._present()
+
+    def _catch_up(self) -> None:
+        """Record what happened to the file, and write it if it doesn't show the record. The file must be locked."""
+        self._memories.refresh()
+        for _ in range(_ATTEMPTS):
+            if self._is_as_seen():
+                return
+            shown = self._shown()
+            data, self._stamp = self._read(shown)
+            document = parse(data)
+            if data not in (shown or [b""]):
+                self._record_edits(parse(shown[0] if shown else b""), document)
+                self._note(data)
+            self._document = document.showing(self._present())
+            if render(self._document) == data:
+                return
+            self._note_pending(self._document)
+            self._memories.when_committed(self._show)
+            if self._stamp is not None or self._is_unwritten:
+                return
         raise FileError(f"{self.file.path} keeps being changed by a program that ignores its lock.")
 
-    def _reread_or_recover(self) -> None:
-        recovery = reread_or_recover(self.file, self._reread, self._rescue)
+    def _record_edits(self, base: KnowledgeDocument, edited: KnowledgeDocument) -> None:
+        """Record the differences between what the file showed and what somebody made of it."""
+        at = datetime.now(UTC).isoformat(timespec="microseconds")
+        edits = FileEdits(edited, {KNOWLEDGE: self._present()}, at, {}, self._versions)
+        records = edits.since({KNOWLEDGE: base.memories})
+        for source in dict.fromkeys(record.source for record in records):
+            with self._memories.transaction(source=source, places=[KNOWLEDGE]) as draft:
+                draft.apply(*(record.change for record in records if record.source == source))
+
+    def _versions(self, subject: object, memory: str) -> list[Memory]:
+        changes = dated_changes(self._memories.journal.history(KNOWLEDGE, memory))
+        return [change.after for change in changes if change.after is not None]
+
+    # The file
+
+    def _read(self, shown: Sequence[bytes]) -> tuple[bytes, Stamp]:
+        """Read the file; b"" if there is none. Restore it if it is damaged. If it was deleted, keep its lines."""
+        best = next((data for data in reversed(shown) if data.strip()), b"")
+
+        def replacement(data: bytes | None) -> bytes | None:
+            return best if data is not None and data.strip() and is_damaged(data) and best else None
+
+        recovery = reread_or_recover(self.file, lambda: replacement(self.file.read()[0]) is None, replacement)
         self.recovered |= recovery is not None
-        if recovery is None and not self._reread():
-            self._accept_deletion()
-
-    def _rescue(self, data: bytes | None) -> bytes | None:
-        """Return the content to restore; None if the file is usable, was deleted, or there is nothing better."""
-        return None if _is_deleted(data) else self._better_than(data)
-
-    def _better_than(self, data: bytes | None) -> bytes | None:
-        """Return the former content if this is damaged or deleted; None if it is usable or nothing better is known."""
-        if data is not None and not is_damaged(data):
-            return None
-        if self._document.rows:
-            # The cached document is at least as new as the backup, which lacks the last change.
-            return render(self._document)
-        backup = self.file.read_backup()
-        return None if backup is None or is_damaged(backup) else backup
-
-    def _accept_deletion(self) -> None:
-        """Continue without lines, and keep the former ones in another file."""
         data, stamp = self.file.read()
-        former = self._better_than(data)
-        assert former is not None
-        aside = Path(f"{self.file.path}.deleted")
-        write_file(aside, former)
-        self.file.backup.unlink(missing_ok=True)
-        self._document, self._stamp = KnowledgeDocument(), stamp
-        way_out = f"To bring them back, copy {aside} to {self.file.path}."
-        extra = {"path": str(self.file.path), "set_aside": str(aside), "way_out": way_out}
-        log.warning("the lines of a deleted file are no longer used", extra=extra)
+        if best and not (data or b"").strip() and (data or b"") not in shown:
+            aside = Path(f"{self.file.path}.deleted")
+            write_file(aside, best)
+            way_out = f"To bring them back, copy {aside} to {self.file.path}."
+            extra = {"path": str(self.file.path), "set_aside": str(aside), "way_out": way_out}
+            log.warning("the lines of a deleted file are no longer used", extra=extra)
+        return data or b"", stamp
 
-    def _reread(self) -> bool:
-        """Read the file. Return False, without a change, if it is damaged or deleted and had other content before."""
-        data, stamp = self.file.read()
-        if self._better_than(data) is not None:
-            return False
-        self._document, self._stamp = parse(data or b""), stamp
-        return True
+    def _show(self) -> None:
+        """Write the document to the file. `_stamp` is then None if the file was edited or can't be written."""
+        data = render(self._document)
+        try:
+            written = self.file.write(data, over=self._stamp)
+        except FileError as error:
+            # The change is recorded, so it is not undone.
+            if not self._is_unwritten:
+                log.warning("knowledge base not written yet", extra={"path": str(self.file.path), "error": str(error)})
+            self._stamp, self._is_unwritten = None, True
+            return
+        self._stamp, self._is_unwritten = written, False
+        if written is not None:
+            # If this is lost, the pending content counts as shown.
+            with suppress(MemoryStoreError):
+                self._note(data)
 
+    def _shown(self) -> list[bytes]:
+        """Return what the file showed last, and then what replaces it if it was not replaced yet."""
+        if self._memories.journal.size() == 0:
+            # The record was deleted.
+            return []
+        views = [json.loads(event.content) for event in self._events.of(_NO_EPISODE, EventKind.VIEW)]
+        return [text.encode("latin-1") for store, text in views if store == self._memories.name]
 
-def _is_deleted(data: bytes | None) -> bool:
-    return data is None or not data.strip()
+    def _note_pending(self, document: KnowledgeDocument) -> None:
+        before = self._shown()[:1] or [b""]
+        self._note(*before, render(document))
+
+    def _note(self, *contents: bytes) -> None:
+        # Each byte becomes a character, whatever the encoding is.
+        texts = [json.dumps([self._memories.name, data.decode("latin-1")]) for data in contents]
+        views = [EventRow(0, EventKind.VIEW, text) for text in texts]
+        self._events.add(_NO_EPISODE, *views, replacing=[EventKind.VIEW])

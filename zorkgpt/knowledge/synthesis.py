@@ -11,10 +11,11 @@ from session.experience import row_of
 from session.history import TurnRecord
 from session.outcome import failed, visible_outcome
 from zorkgpt.knowledge.claims import TurnsOf, may_contradict
-from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
-from zorkgpt.knowledge.revision import LineUpdates, ProposedLine
+from zorkgpt.knowledge.line import KnowledgeSection, contradictions, line_of
+from zorkgpt.knowledge.revision import LineUpdates
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
+from zorkgpt.memory.models import Memory
 from zorkgpt.prompts.render import render
 from zorkgpt.record.experience import Experience
 
@@ -48,7 +49,7 @@ class TurnReview:
     episode: int | str
     turns: tuple[TurnRecord, ...]
     """Oldest first."""
-    known: tuple[KnowledgeLine, ...] = ()
+    known: tuple[Memory, ...] = ()
     """Lines that are not struck. Answers refer to them by their numbers, from 1."""
     earlier: tuple[TurnRecord, ...] = ()
     """The available turns of the episode before these."""
@@ -65,7 +66,7 @@ class EpisodeReview:
     reason: str
     """The `EpisodeEnding`."""
     turns: tuple[TurnRecord, ...]
-    known: tuple[KnowledgeLine, ...] = ()
+    known: tuple[Memory, ...] = ()
     critic_score: float | None = None
     """The mean over the turns that a model judged; None if there were none."""
     learned_until: int = 0
@@ -158,7 +159,7 @@ def updates_from(answer: LessonsAnswer, asked: TurnReview | EpisodeReview, count
         evidence = [turn for turn in lesson.turns if first_available <= turn <= last] or [first, last]
         replaces = known[lesson.replaces - 1] if lesson.replaces and 1 <= lesson.replaces <= len(known) else None
         section = KnowledgeSection[lesson.section.upper()]
-        new.append(ProposedLine(section, lesson.text, episode, min(evidence), max(evidence), replaces))
+        new.append((line_of(section, lesson.text, episode, min(evidence), max(evidence)), replaces))
     contradicted = []
     for number, contradiction in sorted(contradictions.items()):
         line = known[number - 1]
@@ -168,7 +169,7 @@ def updates_from(answer: LessonsAnswer, asked: TurnReview | EpisodeReview, count
 
 
 def _contradicting_turn(
-    line: KnowledgeLine, contradiction: Contradiction, asked: TurnReview | EpisodeReview, counts: Counter[str]
+    line: Memory, contradiction: Contradiction, asked: TurnReview | EpisodeReview, counts: Counter[str]
 ) -> int | None:
     """Return the first of the named turns that may contradict the line; None if there is none."""
     named = {turn.turn for turn in asked.turns}.intersection(contradiction.turns)
@@ -200,7 +201,9 @@ class ModelKnowledgeSynthesizer:
         self._llm = llm
 
     def lessons(self, asked: TurnReview) -> LessonsAnswer:
-        prompt = render("knowledge", asked=asked, failed=failed, visible_outcome=visible_outcome)
+        prompt = render(
+            "knowledge", asked=asked, contradictions=contradictions, failed=failed, visible_outcome=visible_outcome
+        )
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
         return cast(
             LessonsAnswer, self._llm.complete(messages, role=Role.KNOWLEDGE, response_model=LessonsAnswer).parsed
@@ -211,6 +214,8 @@ class ModelKnowledgeSynthesizer:
         prompt = render(
             "wisdom",
             story=asked,
+            section_name=lambda line: KnowledgeSection(line.category).name.lower(),
+            contradictions=contradictions,
             turns=shown,
             failures=sum(failed(turn.transition) for turn in asked.turns),
             failed=failed,

@@ -1,19 +1,19 @@
 """Review turns and episodes, and write what they teach to the knowledge base."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from session.history import TurnRecord
 from zorkgpt.errors import InvalidAnswer
 from zorkgpt.knowledge.claims import TurnsOf
 from zorkgpt.knowledge.document import KnowledgeDocument, ProcessedTurns
-from zorkgpt.knowledge.line import KnowledgeLine
+from zorkgpt.knowledge.line import is_struck
 from zorkgpt.knowledge.revision import LineUpdates, Revision
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.knowledge.synthesis import EpisodeReview, KnowledgeSynthesizer, TurnReview, no_turns, updates_from
 from zorkgpt.log import get_logger
+from zorkgpt.memory.models import Memory
 
 log = get_logger(__name__)
 
@@ -49,28 +49,16 @@ class KnowledgeUpdater:
 
         Raises:
             LLMError: If the model could not be asked. Nothing was changed.
-            FileError: If the file could not be read or written. It is unchanged.
+            FileError: If the lines could not be read or changed. Nothing was changed.
         """
         self.store.refresh()
         episode, last = turns[0].episode, turns[-1].turn
-        lessons = LineUpdates()
-        if fresh := [turn for turn in turns if turn.turn > self.processed(episode).until]:
-            before = tuple(turns[: len(turns) - len(fresh)])
-            lessons = self._synthesize(
-                TurnReview(episode, tuple(fresh), self._known_lines(), before, self._manual_lines(), self._turns_of)
-            )
-
-        def change(revision: Revision) -> KnowledgeDocument:
-            before, processed = revision.document, revision.document.processed.get(str(episode), ProcessedTurns())
-            if processed.until < last:
-                revision.apply(lessons)
-            if revision.document is not before or processed.until < last:
-                revision.document = revision.document.with_processed(
-                    episode, ProcessedTurns(max(last, processed.until), processed.concluded, processed.due)
-                )
-            return revision.document
-
-        return self._apply(change)
+        fresh = tuple(turn for turn in turns if turn.turn > self.processed(episode).until)
+        if not fresh:
+            return Revision(self.store.document)
+        before = tuple(turns[: len(turns) - len(fresh)])
+        asked = TurnReview(episode, fresh, self._known_lines(), before, self._manual_lines(), self._turns_of)
+        return self._apply(self._synthesize(asked), episode, lambda was: replace(was, until=max(was.until, last)))
 
     def conclude(self, story: EpisodeReview) -> Revision:
         """Learn from a whole episode and from its last turns.
@@ -79,96 +67,78 @@ class KnowledgeUpdater:
 
         Raises:
             LLMError: If the model could not be asked. Nothing was changed.
-            FileError: If the file could not be read or written. It is unchanged.
+            FileError: If the lines could not be read or changed. Nothing was changed.
         """
         self.store.refresh()
-        last = story.turns[-1].turn
-        if self._is_concluded(self.store.document, story):
-            return Revision(self.store.document)
+        last, processed = story.turns[-1].turn, self.processed(story.episode)
         asked = replace(
             story,
             known=self._known_lines(),
             by_hand=self._manual_lines(),
             turns_of=self._turns_of,
-            learned_until=self.processed(story.episode).until,
+            learned_until=processed.until,
         )
-        if self._synthesizer.asks_a_model and asked.last_turns() is None:
+        has_no_question = self._synthesizer.asks_a_model and asked.last_turns() is None
+        if has_no_question or processed.is_concluded(last):
             return Revision(self.store.document)
-        lessons = self._synthesize(asked)
 
-        def change(revision: Revision) -> KnowledgeDocument:
-            if self._is_concluded(revision.document, story):
-                return revision.document
-            revision.apply(lessons)
-            until = revision.document.processed.get(str(story.episode), ProcessedTurns()).until
-            processed = ProcessedTurns(max(last, until), concluded=last)
-            revision.document = revision.document.with_processed(story.episode, processed)
-            return revision.document
+        def concluded(was: ProcessedTurns) -> ProcessedTurns:
+            return was if was.is_concluded(last) else ProcessedTurns(max(last, was.until), concluded=last)
 
-        return self._apply(change)
+        return self._apply(self._synthesize(asked), story.episode, concluded)
 
     def note(self, episode: int | str, *, due: bool) -> None:
         """Record whether a finished episode must still be concluded.
 
         Raises:
-            FileError: If the file could not be read or written.
+            FileError: If the record could not be read or written.
         """
-
-        def change(document: KnowledgeDocument) -> KnowledgeDocument:
-            processed = document.processed.get(str(episode), ProcessedTurns())
-            if processed.due == due:
-                return document
-            return document.with_processed(episode, ProcessedTurns(processed.until, processed.concluded, due))
-
-        self.store.apply(change)
+        self._apply(LineUpdates(), episode, lambda was: replace(was, due=due))
 
     def due(self) -> list[str]:
         """Return the names of the finished episodes that must still be concluded."""
         return [name for name, processed in self.store.document.processed.items() if processed.due]
 
     def _synthesize(self, asked: TurnReview | EpisodeReview) -> LineUpdates:
+        """Return the lessons. An answer that can't be read is counted, and the first one is logged."""
         synthesizer = self._synthesizer
-        with self._unusable_answers_counted():
-            answer = synthesizer.lessons(asked) if isinstance(asked, TurnReview) else synthesizer.wisdom(asked)
-            return updates_from(answer, asked, self.counts)
-        return LineUpdates()
-
-    @contextmanager
-    def _unusable_answers_counted(self) -> Iterator[None]:
-        """Count answers that can't be read, and log the first one."""
         try:
-            yield
+            answer = synthesizer.lessons(asked) if isinstance(asked, TurnReview) else synthesizer.wisdom(asked)
         except InvalidAnswer as error:
             self.counts["unusable answers"] += 1
             if self.counts["unusable answers"] == 1:
                 log.warning("nothing learned: the model's answer is unusable", extra={"problem": str(error)})
+            return LineUpdates()
+        return updates_from(answer, asked, self.counts)
 
-    def _known_lines(self) -> tuple[KnowledgeLine, ...]:
+    def _known_lines(self) -> tuple[Memory, ...]:
         return best_supported(self.store.document.lines, _MAX_KNOWN)
 
     def _manual_lines(self) -> tuple[str, ...]:
         return tuple(text for _, text in self.store.document.by_hand[:_MAX_KNOWN])
 
-    @staticmethod
-    def _is_concluded(document: KnowledgeDocument, story: EpisodeReview) -> bool:
-        concluded = document.processed.get(str(story.episode), ProcessedTurns()).concluded
-        return concluded is not None and concluded >= story.turns[-1].turn
+    def _apply(
+        self, lessons: LineUpdates, episode: int | str, change: Callable[[ProcessedTurns], ProcessedTurns]
+    ) -> Revision:
+        """Apply lessons with a change of the processed turns. Do nothing if another process has made that change."""
+        made = Revision(self.store.document)
 
-    def _apply(self, change: Callable[[Revision], KnowledgeDocument]) -> Revision:
-        made = [Revision(self.store.document)]
+        def revised(document: KnowledgeDocument) -> KnowledgeDocument:
+            nonlocal made
+            made = Revision(document)
+            before = document.processed.get(str(episode), ProcessedTurns())
+            if (after := change(before)) != before:
+                made.document = made.apply(lessons).document.with_processed(episode, after)
+            return made.document
 
-        def apply(document: KnowledgeDocument) -> KnowledgeDocument:
-            made[0] = Revision(document)
-            return change(made[0])
-
-        self.store.apply(apply)
-        self.counts += made[0].counts
-        return made[0]
+        self.store.apply(revised)
+        self.counts += made.counts
+        return made
 
 
-def best_supported(lines: Iterable[KnowledgeLine], most: int) -> tuple[KnowledgeLine, ...]:
+def best_supported(lines: Iterable[Memory], most: int) -> tuple[Memory, ...]:
     """Return the lines that are not struck; if there are too many, those with the most confirmations."""
-    believed = [line for line in lines if not line.struck]
+    believed = [line for line in lines if not is_struck(line)]
     # Of lines with equal confirmations, prefer later ones.
-    ranked = sorted(range(len(believed)), key=lambda position: (-believed[position].confirmed, -position))
+    ranked = sorted(range(len(believed)), key=lambda position: (-believed[position].worked, -position))
     return tuple(believed[position] for position in sorted(ranked[:most]))

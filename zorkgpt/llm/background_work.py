@@ -1,7 +1,7 @@
 """Background work that yields control while it waits for a model's answer.
 
-Each `Work` has its own thread, but it runs only while another thread waits in `Work.resume`. So only one thread runs
-our code at any time. Between calls of `resume`, only the model request is in progress.
+Each `Work` is a greenlet: it has its own stack, but runs in the thread that calls `resume`. Between these calls, only
+the model request is in progress, in a thread of its own.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,8 +9,10 @@ from concurrent.futures import Future, wait
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from functools import partial
-from threading import Event, Thread
+from threading import Thread
 from typing import Any
+
+from greenlet import getcurrent, greenlet
 
 from zorkgpt.llm.messages import LLM, Answer, Completion, Message
 from zorkgpt.llm.roles import Role
@@ -52,12 +54,17 @@ def asked_for() -> tuple[int, int] | None:
     return None if work is None else (work.episode, work.turn)
 
 
-class _Abandoned(BaseException):
-    """Raised in a work's thread to end it, when its result is no longer needed."""
-
-
 class Work:
-    """Work in a thread that runs only while another thread waits in `resume`."""
+    """Work that runs only during `resume`, in the thread that calls it, and pauses at each question.
+
+    Args:
+        kind: Selects the function that does it.
+        name: Identifies it among the open work.
+        about: The input, as JSON values.
+        do: Does the work.
+        messages: The first question, if it is already known.
+        asks_at_once: Whether to ask each question as soon as it is known. Otherwise it is asked in `resume`.
+    """
 
     def __init__(
         self,
@@ -76,18 +83,20 @@ class Work:
         """The first question. Empty until it is asked."""
         self.asked = 0
         self.answer: Future[Completion] = Future()
-        self.is_over = False
-        self._do = do
         self._asks_at_once = asks_at_once
-        self._is_abandoned = False
-        self._error: BaseException | None = None
-        self._may_run, self._paused = Event(), Event()
-        Thread(target=copy_context().run, args=(self._run,), daemon=True, name=name).start()
+        self._greenlet = greenlet(do)
+        self._greenlet.gr_context = copy_context()
+        self._greenlet.gr_context.run(_WORK.set, self)
 
     @property
     def is_answered(self) -> bool:
         """Whether the question has an answer or an error."""
         return self.answer.done()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended."""
+        return bool(self._greenlet.dead)
 
     def await_answer(self) -> None:
         if self._asks_at_once:
@@ -95,24 +104,13 @@ class Work:
 
     def resume(self) -> None:
         """Run until the next question or the end. Raise any error of the work."""
-        interrupt: BaseException | None = None
-        self._paused.clear()
-        self._may_run.set()
-        while not self._paused.is_set():
-            try:
-                self._paused.wait()
-            except BaseException as error:
-                # Even after Ctrl-C, only one thread may run our code.
-                interrupt = error
-        if self._error is not None:
-            raise self._error
-        if interrupt is not None:
-            raise interrupt
+        self._greenlet.parent = getcurrent()
+        self._greenlet.switch()
 
     def abandon(self) -> None:
         """End the work at its open question."""
-        self._is_abandoned = True
-        self.resume()
+        self._greenlet.parent = getcurrent()
+        self._greenlet.throw()
 
     def ask(self, messages: list[Message], ask: Callable[[list[Message]], Completion]) -> Completion:
         """Ask in another thread, pause, and return the answer when this work is resumed."""
@@ -125,27 +123,8 @@ class Work:
         if self._asks_at_once:
             question = copy_context()
             Thread(target=question.run, args=(_settle, self.answer, ask, messages), daemon=True, name=self.name).start()
-        self._pause()
+        self._greenlet.parent.switch()
         return self.answer.result() if self._asks_at_once else ask(messages)
-
-    def _pause(self) -> None:
-        self._may_run.clear()
-        self._paused.set()
-        self._may_run.wait()
-        if self._is_abandoned:
-            raise _Abandoned
-
-    def _run(self) -> None:
-        _WORK.set(self)
-        self._may_run.wait()
-        try:
-            self._do()
-        except _Abandoned:
-            pass
-        except BaseException as error:
-            self._error = error
-        self.is_over = True
-        self._paused.set()
 
 
 _WORK: ContextVar[Work | None] = ContextVar("work", default=None)

@@ -1,8 +1,8 @@
 """The running episode, its current turn, and its session file."""
 
 import json
-import threading
 from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,6 @@ class EpisodeState:
 
     def __init__(self, game_state: object) -> None:
         self._game_state = game_state
-        self._recording = threading.local()
-        """Its attribute `turn` is the turn that this thread records."""
 
     @property
     def episode(self) -> int | str:
@@ -42,26 +40,29 @@ class EpisodeState:
         return turn if isinstance(turn, int) else 0
 
     def stamp(self) -> TurnStamp | None:
-        """Return the turn that this thread records, or else the current turn. None if turns are not counted."""
-        recorded: TurnStamp | None = getattr(self._recording, "turn", None)
-        if recorded is not None or self._game_state is None:
+        """Return the turn that is being recorded, or else the current turn. None if turns are not counted."""
+        state, recorded = _RECORDED.get()
+        if state is self and recorded is not None:
             return recorded
-        return TurnStamp(self.episode, self.turn)
+        return None if self._game_state is None else TurnStamp(self.episode, self.turn)
 
     def begin_recording(self, turn: SynthesisRequest) -> None:
-        """Let `stamp` return this turn in this thread until `end_recording`."""
+        """Let `stamp` return this turn in this thread or background work until `end_recording`."""
         context = turn.context
-        stamp = TurnStamp.of(self.episode, context.turn, turn.action, turn.response, context.state)
-        self._recording.turn = stamp
+        _RECORDED.set((self, TurnStamp.of(self.episode, context.turn, turn.action, turn.response, context.state)))
 
     def end_recording(self) -> None:
-        self._recording.turn = None
+        _RECORDED.set((None, None))
 
     def history(self, window_turns: int) -> tuple[RecentTurn, ...]:
         """Return the last turns, oldest first."""
         names = ("action_history", "action_reasoning_history")
         actions, reasoning = (getattr(self._game_state, name, ()) for name in names)
         return recent_turns(actions, reasoning, window_turns)
+
+
+_RECORDED: ContextVar[tuple[EpisodeState | None, TurnStamp | None]] = ContextVar("recorded", default=(None, None))
+"""The turn that is being recorded, and its episode."""
 
 
 def recent_turns(actions: Any, reasoning: Any, window: int) -> tuple[RecentTurn, ...]:

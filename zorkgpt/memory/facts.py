@@ -23,6 +23,7 @@ from zorkgpt.memory.models import (
     outcome_of,
 )
 from zorkgpt.memory.objects import ObjectMove
+from zorkgpt.memory.places import is_place
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.escaping import folded, single_spaced
 from zorkgpt.memory.storage.versions import same_words
@@ -87,7 +88,7 @@ def _subjects(request: SynthesisRequest, name_of: Callable[[PlaceKey], str]) -> 
         subjects[thing.number] = Thing(thing.number), thing.name
     for located in request.elsewhere:
         key = located.location_id
-        if key is not GAME:
+        if isinstance(key, Thing) or is_place(key):
             subjects[key.number if isinstance(key, Thing) else key] = key, located.location_name
     for place in (turn.location_before, turn.location_after):
         if place is not None:

@@ -31,10 +31,10 @@ from zorkgpt.memory.places import checked_place
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.lasting import EVERY
+from zorkgpt.memory.storage.reverting import Position
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, audit, tally
 from zorkgpt.memory.world import TEXT_ADVENTURE
-from zorkgpt.restore_point import Restorer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -523,7 +523,8 @@ class SimpleMemoryManager(AgentMemory):
         """Return the state of this episode as plain values for JSON."""
         with self.store.guard:
             learner, writer = self._learner.snapshot(), self._writer.snapshot()
-            return {"episode": self._state.episode, "learner": learner, "writer": writer}
+            position = list(self.store.position())
+            return {"episode": self._state.episode, "position": position, "learner": learner, "writer": writer}
 
     def restore(self, saved: dict[str, object]) -> None:
         """Restore the state that `snapshot` returned.
@@ -536,9 +537,15 @@ class SimpleMemoryManager(AgentMemory):
             self._writer.restore(content["episode"], content["writer"])
             self._learner.restore(content["learner"])
 
-    def rollback(self) -> Restorer:
-        """Return an object that restores the memories of a checkpoint, unless others have changed them since."""
-        return self.store.restorer
+    def revert_to(self, saved: dict[str, object]) -> None:
+        """Undo what the episode of a snapshot has changed since then. Changes by others stay.
+
+        Raises:
+            KeyError, TypeError, ValueError: If the values are not those of a snapshot.
+            MemoryStoreError: If the memories can't be read or written. The call can be repeated.
+        """
+        content: dict[str, Any] = saved
+        self.store.revert_to(Position(*map(int, content["position"])), content["episode"])
 
 
 def _count(cache: Mapping[SubjectKey, Sequence[Memory]], location_id: SubjectKey | None) -> int:

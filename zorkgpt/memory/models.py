@@ -38,9 +38,11 @@ class Thing:
 
 
 class WholeGame(Enum):
-    """The type of `GAME`."""
+    """The type of `GAME`, `KNOWLEDGE` and `OBJECTIVES`."""
 
     GAME = "game"
+    KNOWLEDGE = "knowledge"
+    OBJECTIVES = "objectives"
 
     def __str__(self) -> str:
         return self.value
@@ -48,6 +50,15 @@ class WholeGame(Enum):
 
 GAME: Literal[WholeGame.GAME] = WholeGame.GAME
 """The game, or the world, as the subject of facts."""
+
+KNOWLEDGE: Literal[WholeGame.KNOWLEDGE] = WholeGame.KNOWLEDGE
+"""The game as the subject of the knowledge base, which has a file of its own.
+
+Such memories are only found by their subject: searches and the journal as a whole don't have them.
+"""
+
+OBJECTIVES: Literal[WholeGame.OBJECTIVES] = WholeGame.OBJECTIVES
+"""The game as the subject of the player's objectives. They are only found by their subject, too."""
 
 SubjectKey = PlaceKey | Thing | WholeGame
 """What a fact is about: a place, a thing or creature, or the game."""

@@ -22,7 +22,12 @@ _UNWRITABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _HIDDEN = re.compile(r"[^\S ]|[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 """Invisible characters, unusual spaces, and marks that change the text direction."""
 _IN_JSON = "subject"
+_WHOLE_GAME = frozenset(subject.value for subject in WholeGame)
+UNSEARCHED = tuple(subject for subject in WholeGame if subject is not GAME)
+"""The subjects whose memories searches don't find, and `Memories.md` doesn't show."""
 _NUMBER_COLUMN, _TEXT_COLUMN, _PATH_COLUMN, _THING_COLUMN, _GAME_COLUMN = "01234"
+UNSEARCHED_COLUMN = "9"
+"""The beginning of the columns of subjects that are not searched. Greater than those of all others."""
 _BETWEEN, _AFTER = "\x01", "\x02"
 """Places have no control characters, so these sort before everything that can follow an element of a path."""
 FOLLOWING = _BETWEEN
@@ -168,8 +173,8 @@ def parse_place(text: str) -> SubjectKey:
 
 
 def _other_subject(text: str) -> Thing | WholeGame | None:
-    if text == str(GAME):
-        return GAME
+    if text in _WHOLE_GAME:
+        return WholeGame(text)
     match = _THING.fullmatch(text)
     return None if match is None else Thing(int(match[1]))
 
@@ -231,7 +236,9 @@ def column_of(place: SubjectKey) -> str:
         return _TEXT_COLUMN + place
     if isinstance(place, int):
         return _NUMBER_COLUMN + _digits(place)
-    return _THING_COLUMN + _digits(place.number) if isinstance(place, Thing) else _GAME_COLUMN
+    if isinstance(place, Thing):
+        return _THING_COLUMN + _digits(place.number)
+    return _GAME_COLUMN if place is GAME else UNSEARCHED_COLUMN + place.value
 
 
 place_order = column_of
@@ -249,7 +256,7 @@ def place_in(column: str) -> SubjectKey:
         return Thing(int(rest) - LIMIT)
     if kind == _PATH_COLUMN:
         return tuple(each[1:] if each[0] == _TEXT_COLUMN else int(each[1:]) - LIMIT for each in rest.split(_BETWEEN))
-    return GAME
+    return GAME if kind == _GAME_COLUMN else WholeGame(rest)
 
 
 def ranges_of(prefix: str | tuple[int | str, ...]) -> list[tuple[str, str]]:

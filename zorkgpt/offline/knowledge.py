@@ -15,7 +15,6 @@ from zorkgpt.knowledge.claims import (
     refused_line,
     shortened,
 )
-from zorkgpt.knowledge.line import KnowledgeLine
 from zorkgpt.knowledge.synthesis import (
     MAX_CONTRADICTED,
     MAX_NEW,
@@ -25,6 +24,7 @@ from zorkgpt.knowledge.synthesis import (
     NewLesson,
     TurnReview,
 )
+from zorkgpt.memory.models import Memory
 from zorkgpt.text import normalized_action
 
 _TEXT_LIMIT = 160
@@ -79,7 +79,7 @@ class RuleKnowledgeSynthesizer:
         return [NewLesson(section="meta_strategies", text=text, turns=scored[-200:])]
 
 
-def _new_claims(lessons: Iterable[NewLesson], known: Iterable[KnowledgeLine]) -> list[NewLesson]:
+def _new_claims(lessons: Iterable[NewLesson], known: Iterable[Memory]) -> list[NewLesson]:
     """Return the lessons with new claims. Comparing texts is not enough, because they quote the game's responses."""
     claims = {claim for line in known if (claim := parse_claim(line.text))}
     new = []

@@ -28,15 +28,15 @@ class EventKind(StrEnum):
     """A played turn."""
     CHECKPOINT = "checkpoint"
     """The state from which the episode can be resumed. Each episode has only its last one."""
-    FILE = "file"
-    """The name of a file that is about to be changed, and a note about the change. See `zorkgpt.restore_point`."""
+    VIEW = "view"
+    """A content of `knowledgebase.md`, of no episode: what it showed last, and then what replaces it."""
     QUESTIONS = "questions"
     """The open questions at the end of an episode."""
     TRAIL = "trail"
     """What the actions of a finished episode led to."""
 
 
-FOR_RESUMING = (EventKind.OPENING, EventKind.DECISION, EventKind.TURN, EventKind.CHECKPOINT, EventKind.FILE)
+FOR_RESUMING = (EventKind.OPENING, EventKind.DECISION, EventKind.TURN, EventKind.CHECKPOINT)
 """The events that are only for resuming an episode."""
 
 

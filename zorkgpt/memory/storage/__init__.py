@@ -10,7 +10,7 @@
   `escaping.py` their texts. `damage.py` distinguishes a damaged file from an edited one.
 - Changes: `changes.py` defines them, `book.py` collects those of a transaction, and `versions.py` derives the next
   version of one memory. `tables.py` keeps the journal of changes, the trials and a model's answers in any database.
-  `history.py` reads journal records and replays them. `restorer.py` undoes changes since a checkpoint.
+  `history.py` reads journal records and replays them. `reverting.py` returns to an earlier position.
 - Search: `words.py` indexes the words of memories in this process, in SQLite and on PostgreSQL. `sqlite_vectors.py` and
   `vector_table.py` keep vectors in SQLite and on PostgreSQL.
 """

@@ -10,8 +10,8 @@ from zorkgpt.memory.storage.changes import Change, ChangeKind, Step, VisitCount,
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import as_read
 from zorkgpt.memory.storage.escaping import single_spaced
-from zorkgpt.memory.storage.history import Trial, TurnStamp, dated
-from zorkgpt.memory.storage.lasting import Filters, LastingMemories, episodes_of, heading_of
+from zorkgpt.memory.storage.history import Trial, TurnStamp, changes_between, dated
+from zorkgpt.memory.storage.lasting import Filters, Heading, LastingMemories, episodes_of, heading_of
 from zorkgpt.memory.storage.traces import Traces
 from zorkgpt.memory.storage.versions import observed, superseded
 
@@ -152,6 +152,16 @@ class Draft:
         self._is_rewritten = self._is_rewritten or lasting is not self.lasting
         self.book = replace(self.book, lasting=lasting)
 
+    def put_back(self, change: Change) -> None:
+        """Return a memory to an earlier state. Neither the return nor a visit is recorded."""
+        self.book = self.book.apply([change])
+        self._is_rewritten = True
+
+    def head(self, place: SubjectKey, heading: Heading | None) -> None:
+        """Set name and visits of a place without recording it. None removes a place without memories."""
+        self.book = replace(self.book, lasting=self.lasting.headed(place, heading))
+        self._is_rewritten = True
+
     def discard(self) -> None:
         """Undo everything. Nothing can be changed afterwards."""
         self.is_discarded = True
@@ -283,6 +293,21 @@ class Draft:
     def remove(self, place: SubjectKey, old: Memory, reason: str | None = None) -> None:
         """Remove a memory."""
         self.apply(Change("removed", place, self._name(place), old, None, reason))
+
+    def set_memories(self, place: SubjectKey, memories: Sequence[Memory]) -> None:
+        """Change the lasting memories of a subject to these. Those with the same id or title are replaced."""
+        changes = changes_between({place: self.lasting.memories(place)}, {place: memories}, self._name)
+        # Removals come first, so that their ids are free.
+        for change in sorted(changes, key=lambda change: change.after is not None):
+            old, new = change.before, change.after
+            if new is not None:
+                if old is None:
+                    id = with_id(place, new, lambda id: bool(self._taken({id})))
+                else:
+                    id = memory_id(place, old)
+                    id = "" if id == id_of_title(place, new.title) else id
+                change = replace(change, after=replace(new, id=id))
+            self.apply(change)
 
     def move(self, old_place: SubjectKey, new_place: SubjectKey) -> int:
         """Change the key of a place's sections without moving them, and return the number of memories."""

@@ -7,6 +7,7 @@ from typing import Any, overload
 from zorkgpt.memory.claims import Claim, claims_in
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey
+from zorkgpt.memory.places import UNSEARCHED
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.storage.words import database_text, indexed_words
@@ -105,7 +106,7 @@ def values_of(place: SubjectKey, name: str, memory: Memory) -> list[object]:
     Args:
         name: The name of the place, for the index of words.
     """
-    said = indexed_words(name, memory)
+    said = indexed_words(name, memory) if place not in UNSEARCHED else []
     return [
         memory_id(place, memory),
         int(bool(memory.id)),

@@ -182,8 +182,10 @@ class Document:
                 return self
             return self.applied(replace(step, before=None))
 
-    def headed(self, place: SubjectKey, heading: Heading) -> "Document":
-        """Return the document with the visits of a place, and with its section if it is missing."""
+    def headed(self, place: SubjectKey, heading: Heading | None) -> "Document":
+        """Return the document with the visits of a place, and with its section if it is missing. None removes it."""
+        if heading is None:
+            return self.without_empty({place})
         document = self
         if place not in self.section_indexes:
             document = _with_section(self, new_section(place, heading.name, self.eol))
@@ -210,6 +212,11 @@ class Document:
     def is_broken(self) -> bool:
         """Whether a part that looks like a memory or a location was not understood."""
         return any(problem.is_broken for section in self.sections for problem in section.problems)
+
+    @property
+    def undated(self) -> list[Memory]:
+        """The memories without an episode in their header."""
+        return [memory for section in self.sections for memory in section.undated]
 
     def rewritten(self, document: "Document") -> "Document":
         """Return the other document."""

@@ -1,17 +1,15 @@
 """The memories of a record that a Markdown file shows: their rows, and the document of the file."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 
 from zorkgpt.memory.models import SubjectKey
+from zorkgpt.memory.places import UNSEARCHED
 from zorkgpt.memory.storage.changes import Step
-from zorkgpt.memory.storage.document import Document, render
+from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.lasting import Heading
 from zorkgpt.memory.storage.rows import MemoryRows, RowDatabase
 from zorkgpt.memory.storage.section import LocationSection
 from zorkgpt.memory.storage.traces import Traces, document_without
-
-WHOLE_FILE = 0
-"""The key of the file among the rows that a checkpoint keeps. Rows have other numbers."""
 
 
 class FileMemories(MemoryRows):
@@ -50,14 +48,10 @@ class FileMemories(MemoryRows):
         super().forget()
         self.show(None)
 
-    @contextmanager
-    def changing(self, *, at: str, keeps_before: bool) -> Iterator[None]:
-        with super().changing(at=at, keeps_before=keeps_before):
-            if self.before is not None:
-                self.before[WHOLE_FILE] = render(self.document) if self.document.sections else None
-            yield
-
     def applied(self, step: Step) -> "FileMemories":
+        if step.location_id in UNSEARCHED:
+            super().applied(step)
+            return self
         document = self.document
         super().applied(step)
         self._document = document.showing(step)
@@ -70,6 +64,12 @@ class FileMemories(MemoryRows):
     def rewritten(self, document: Document) -> "FileMemories":
         super().rewritten(document)
         self._document = document.completed
+        return self
+
+    def headed(self, place: SubjectKey, heading: Heading | None) -> "FileMemories":
+        document = self.document
+        super().headed(place, heading)
+        self._document = document.headed(place, heading)
         return self
 
     def moved(self, old: SubjectKey, new: SubjectKey) -> "FileMemories":

@@ -14,6 +14,7 @@ from zorkgpt.memory.models import (
     episode_key,
     fields_of,
     memory_of,
+    same_episode,
 )
 from zorkgpt.memory.places import place_from_json, place_order, place_to_json
 from zorkgpt.memory.scope import PlaceScope
@@ -222,6 +223,12 @@ def _with_known_times(record: HistoryRecord, versions: Mapping[str, Sequence[Mem
     if change.before is None or not known:
         return dated(change, record.at, record.source)
     return dated(replace(change, before=known[-1]), record.at, record.source)
+
+
+def is_of_episode(record: HistoryRecord, episode: int | str) -> bool:
+    """Return whether a change was made by the player of an episode."""
+    stamp = record.turn_stamp
+    return record.source not in PERSON_SOURCES and stamp is not None and same_episode(stamp.episode, episode)
 
 
 def is_return(kind: ChangeKind, source: str) -> bool:

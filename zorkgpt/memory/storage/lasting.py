@@ -193,6 +193,10 @@ class LastingMemories(Protocol):
         """Return the memories without traces, as `applied` does."""
         ...
 
+    def headed(self, place: SubjectKey, heading: Heading | None) -> "LastingMemories":
+        """Return the memories with another name and other visits of a place, as `applied` does. None removes it."""
+        ...
+
     def moved(self, old: SubjectKey, new: SubjectKey) -> "LastingMemories":
         """Return the memories with those of a place under another key, as `applied` does. They keep their ids."""
         ...

@@ -6,7 +6,7 @@ before it means that the process was killed before it replaced the file; an earl
 older copy; any other that somebody edited the file.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -25,14 +25,15 @@ from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.columns import SCHEMA as MEMORIES_SCHEMA
 from zorkgpt.memory.storage.damage import is_damaged, is_foreign, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, parse, render
-from zorkgpt.memory.storage.file_memories import WHOLE_FILE, FileMemories
+from zorkgpt.memory.storage.file_memories import FileMemories
 from zorkgpt.memory.storage.file_messages import FileMessages
 from zorkgpt.memory.storage.history import HistoryRecord, TurnStamp, changes_between, dated_changes
 from zorkgpt.memory.storage.lasting import EVERY, Heading, by_place, heading_of
 from zorkgpt.memory.storage.merging import FileEdits, Memories, merged_heading
+from zorkgpt.memory.storage.reverting import Position, revert_to
 from zorkgpt.memory.storage.sql_store import SqliteFileStore
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
-from zorkgpt.memory.storage.tables import MIGRATIONS, SCHEMA, STATE_SCHEMA, UNDO_SCHEMA, VECTORS_SCHEMA
+from zorkgpt.memory.storage.tables import MIGRATIONS, SCHEMA, STATE_SCHEMA, VECTORS_SCHEMA
 from zorkgpt.memory.storage.words import WORDS_SCHEMA, FullText
 from zorkgpt.record.events import EVENTS_SCHEMA
 
@@ -43,7 +44,7 @@ _KIND = 0x5A6A
 _DISCARDED = -1
 """The position of a content whose changes were discarded."""
 
-_FIRST_SCHEMA = SCHEMA + UNDO_SCHEMA + VECTORS_SCHEMA
+_FIRST_SCHEMA = SCHEMA + VECTORS_SCHEMA
 _ROWS = f"""
 {STATE_SCHEMA}
 {MEMORIES_SCHEMA}
@@ -57,8 +58,8 @@ CREATE TABLE zorkgpt_shown (
 CREATE INDEX zorkgpt_shown_digest ON zorkgpt_shown (digest);
 DROP TABLE IF EXISTS zorkgpt_file;
 DROP INDEX IF EXISTS zorkgpt_journal_at;
-UPDATE zorkgpt_undo SET is_ours = 0;
-DELETE FROM zorkgpt_undo_parts
+DROP TABLE IF EXISTS zorkgpt_undo;
+DROP TABLE IF EXISTS zorkgpt_undo_parts
 """
 """The upgrade of files of earlier versions, which had the memories only in the Markdown file."""
 
@@ -162,16 +163,37 @@ class MarkdownStore(SqliteFileStore):
             except BaseException:
                 self._last = None
                 raise
+            if not self.database.is_turn:
+                self._show_changes()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Lock file and database, and commit the changes of the block together. The file is then written once."""
+        if self.database.is_turn:
+            yield
+            return
+        with self.guard, self.file.locked():
+            self._abandon()
+            self._catch_up()
             try:
-                if not self.database.is_together:
-                    self._show()
-                if self._seen is None:
-                    # An editor, which ignores our lock, has saved the file meanwhile.
-                    self._catch_up()
-            except MemoryStoreError as error:
-                # The changes are recorded, so they are not undone.
-                self._seen = None
-                self._messages.unwritten(error)
+                with super().turn():
+                    yield
+            except BaseException:
+                self._seen = self._last = None
+                raise
+            self._show_changes()
+
+    def _show_changes(self) -> None:
+        """Write the file if it does not show the record."""
+        try:
+            self._show()
+            if self._seen is None:
+                # An editor, which ignores our lock, has saved the file meanwhile.
+                self._catch_up()
+        except MemoryStoreError as error:
+            # The changes are recorded, so they are not undone.
+            self._seen = None
+            self._messages.unwritten(error)
 
     def _abandon(self) -> None:
         """Undo a transaction that an interrupt has left open when it arrived at its end."""
@@ -182,28 +204,12 @@ class MarkdownStore(SqliteFileStore):
     def _prepare(self) -> None:
         """Do nothing: edits and changes have just been read."""
 
-    def _flush(self) -> None:
-        """Make earlier changes durable, and show them in the file."""
-        if self.database.is_together or not self.database.exists() or self._digest == self._recorded:
-            return
-        try:
-            with self.file.locked():
-                if self._is_as_seen():
-                    self._show(is_durable=True)
-                if self._seen is None or self._digest != self._recorded:
-                    self._catch_up()
-        except MemoryStoreError as error:
-            self._seen = None
-            self._messages.unwritten(error)
-
-    def put_back(self, parts: Mapping[int, bytes | None]) -> None:
-        """Restore rows by their keys, and the file."""
-        self.lasting.put_back({key: data for key, data in parts.items() if key != WHOLE_FILE})
-        query = f"UPDATE zorkgpt_shown SET position = {_DISCARDED} WHERE position > %s"
-        self.database.put(query, [(self.journal.size(),)])
-        self._last = None
-        if WHOLE_FILE in parts:
-            self.lasting.show(parse(parts[WHOLE_FILE] or b""))
+    def revert_to(self, position: Position, episode: int | str) -> None:
+        with self.transaction() as draft:
+            revert_to(self, draft, position, episode)
+            query = f"UPDATE zorkgpt_shown SET position = {_DISCARDED} WHERE position > %s"
+            self.database.put(query, [(position.journal,)])
+            self._last = None
 
     def claim_episode(self, least: int) -> int:
         """Return `least`: the folder of the file shows which numbers are used."""
@@ -254,7 +260,7 @@ class MarkdownStore(SqliteFileStore):
             self._merge(data)
             self._seen = stamp, self.database.version()
             try:
-                if not self.database.is_together:
+                if not self.database.is_turn:
                     self._show()
             except MemoryStoreError as error:
                 self._messages.unwritten(error)
@@ -324,7 +330,7 @@ class MarkdownStore(SqliteFileStore):
     @property
     def _needs_no_write(self) -> bool:
         """Whether the file shows the record, or will be written later."""
-        return self._digest == self._recorded or self.database.is_together
+        return self._digest == self._recorded or self.database.is_turn
 
     def _last_shown(self) -> _ShownContent | None:
         """Return the last content of the record. None if there is no record."""
@@ -347,14 +353,13 @@ class MarkdownStore(SqliteFileStore):
         self._messages.problems(document)
         at = self._now().isoformat(timespec="microseconds")
         records: list[HistoryRecord] | None
-        with self._changing(None), self.lasting.changing(at=at, keeps_before=False):
+        with self._changing(None), self.lasting.changing(at=at):
             if last is None:
                 records = self._imported(document, at)
             else:
                 records = self._edits(document, digest, last, at)
             if records is not None:
                 self.journal.add(records)
-                self.restorer.invalidate()
             document = self._showing(document)
             self._digest = digest
             self._note(digest if not document.sections else digest_shown(document))
@@ -492,11 +497,8 @@ class MarkdownStore(SqliteFileStore):
             self.database.put("UPDATE zorkgpt_shown SET is_shown = 1 WHERE number = %s", [(last.number,)])
             self._last = None
 
-    def _show(self, *, is_durable: bool = False) -> None:
+    def _show(self) -> None:
         """Write the file, unless it shows the record. The file must be locked. Then `_seen` is None if it was edited.
-
-        Args:
-            is_durable: Whether earlier changes were not durable yet.
 
         Raises:
             MemoryStoreError: If the file can't be written.
@@ -520,7 +522,7 @@ class MarkdownStore(SqliteFileStore):
             return
         self._digest = digest_shown(document)
         # If this is lost, the next transaction does it.
-        with self.database.change(is_durable=is_durable):
+        with self.database.change(is_durable=False):
             self._mark_shown()
         self._seen = written, self._seen[1]
         self._messages.written(len(data))

@@ -3,24 +3,42 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Protocol
 
 from zorkgpt.memory.ids import memory_id, with_id
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.storage.changes import Change
-from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import HistoryRecord, changes_between, dated, kind_of, with_history_of
-from zorkgpt.memory.storage.lasting import EVERY, Heading, by_place
+from zorkgpt.memory.storage.lasting import EVERY, Filters, Heading, by_place
 from zorkgpt.memory.storage.section import unique_episodes
 
 Memories = Mapping[SubjectKey, Sequence[Memory]]
 """Memories by place."""
 
 
+class EditedFile(Protocol):
+    """A file that shows memories."""
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether a part of the file is not understood."""
+        ...
+
+    @property
+    def undated(self) -> Sequence[Memory]:
+        """The memories without an episode in their header."""
+        ...
+
+    def find(self, wanted: Filters) -> list[tuple[SubjectKey, Memory]]:
+        """Return the memories that pass the filters, with their subjects."""
+        ...
+
+
 @dataclass(frozen=True)
 class FileEdits:
-    """The edits of a memory file."""
+    """The edits of a file that shows memories."""
 
-    document: Document
+    document: EditedFile
     """The edited file."""
     present: Memories
     """The memories of the record."""
@@ -98,7 +116,7 @@ class FileEdits:
             back = replace(addition, after=with_history_of(addition.memory, version, self.at))
             return HistoryRecord(self.at, back, "hand")
         is_renamed = any(theirs == replace(old, title=theirs.title) for old in gone.values())
-        is_by_person = theirs in self._undated or change.before is not None or is_renamed
+        is_by_person = theirs in self.document.undated or change.before is not None or is_renamed
         source = "hand" if is_by_person else "import"
         return HistoryRecord(self.at, dated(addition, self.at, source), source)
 
@@ -106,11 +124,6 @@ class FileEdits:
     def _located(self) -> dict[str, tuple[SubjectKey, Memory]]:
         """The memories of the record with their places, by their ids."""
         return {memory_id(place, memory): (place, memory) for place, memory in _each(self.present)}
-
-    @cached_property
-    def _undated(self) -> list[Memory]:
-        """The memories of the file without an episode in their header."""
-        return [memory for section in self.document.sections for memory in section.undated]
 
 
 def _each(memories: Memories) -> Iterator[tuple[SubjectKey, Memory]]:

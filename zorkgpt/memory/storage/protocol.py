@@ -1,7 +1,7 @@
 """The interface of a store of lasting memories."""
 
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -12,10 +12,10 @@ from zorkgpt.memory.scope import PlaceScope
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import Filters, LastingMemories
+from zorkgpt.memory.storage.reverting import Position
 from zorkgpt.memory.storage.tables import AnswerTable, Journal, Trials
 from zorkgpt.memory.storage.traces import Traces
 from zorkgpt.memory.storage.words import WordCounts
-from zorkgpt.restore_point import Restorer
 
 if TYPE_CHECKING:
     # Imported only if there are vectors.
@@ -45,11 +45,6 @@ class Store(Protocol):
     answers: AnswerTable
     guard: "threading.RLock"
     """Held while `lasting` is read or changed."""
-
-    @property
-    def restorer(self) -> Restorer:
-        """Undoes changes since a checkpoint."""
-        ...
 
     @property
     def lasting(self) -> LastingMemories:
@@ -92,15 +87,30 @@ class Store(Protocol):
         """
         ...
 
-    def together(self) -> AbstractContextManager[None]:
-        """Make the changes of the block cheaper: the file is written once, at the end, and so is the disk flushed.
+    def turn(self) -> AbstractContextManager[None]:
+        """Commit the changes of the block together, at its end. Within it, they can be read. Can be nested.
 
-        A kill loses none of them. A power failure may lose those of a block that has not ended.
+        A transaction in it that raises undoes only its own changes. If the block raises, all of them are undone.
         """
         ...
 
     def vectors(self) -> "VectorTable":
         """Return the table of vectors."""
+        ...
+
+    def when_committed(self, call: Callable[[], None]) -> None:
+        """Call a function when the running turn is committed, or now if there is none."""
+        ...
+
+    def position(self) -> Position:
+        """Return the present position of the record, for `revert_to`."""
+        ...
+
+    def revert_to(self, position: Position, episode: int | str) -> None:
+        """Undo the changes that an episode has made since a position, and delete their records.
+
+        Changes by a person and by other episodes stay, and so does a memory that one of them has changed too.
+        """
         ...
 
     def erase(self, traces: Traces) -> None:

@@ -10,8 +10,8 @@ from sys import maxsize
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from zorkgpt.memory.ids import AFTER_DIGITS, memory_id
-from zorkgpt.memory.models import Memory, SubjectKey, episode_key, same_episode
-from zorkgpt.memory.places import FOLLOWING, column_of, is_place, place_in, place_order, ranges_of
+from zorkgpt.memory.models import OBJECTIVES, Memory, SubjectKey, episode_key, same_episode
+from zorkgpt.memory.places import FOLLOWING, UNSEARCHED_COLUMN, column_of, is_place, place_in, place_order, ranges_of
 from zorkgpt.memory.storage.changes import Step, VisitCount
 from zorkgpt.memory.storage.columns import READ, WRITTEN, episode_column, memory_in, text_column, text_in, values_of
 from zorkgpt.memory.storage.document import Document, document_of
@@ -20,7 +20,7 @@ from zorkgpt.memory.storage.history import with_history_of
 from zorkgpt.memory.storage.lasting import EVERY, Filters, Heading, Prefix, by_place
 from zorkgpt.memory.storage.section import unique_episodes
 from zorkgpt.memory.storage.tables import Rows
-from zorkgpt.memory.storage.traces import Traces, text_without
+from zorkgpt.memory.storage.traces import Traces, text_without, value_without
 from zorkgpt.memory.storage.words import database_text, metadata_marks
 
 _Value = TypeVar("_Value")
@@ -29,8 +29,8 @@ _MOST_CACHED = 2_000
 """Maximum number of memories cached between calls."""
 _MOST_PARAMETERS = 500
 """Maximum number of values in a query."""
-_LAST_PLACE = "9"
-"""Greater than every value of a column `place`."""
+_LAST_PLACE = UNSEARCHED_COLUMN
+"""Greater than the column of every place, thing and the game. Only these are searched."""
 _MANY = 500
 """Memories with a value of metadata are counted up to this number."""
 _FEW = 2_000
@@ -95,11 +95,8 @@ class MemoryRows:
         self._places: dict[SubjectKey, _PlaceRow | None] = {}
         """None for a place that doesn't exist."""
         self._cached = 0
-        self.before: dict[int, bytes | None] | None = None
-        """The rows before this transaction, as JSON: by number for memories, and by negative number for places.
-
-        None if they are not needed, and for a row that did not exist.
-        """
+        self.headings_before: dict[SubjectKey, Heading | None] = {}
+        """The headings before this transaction of the places whose headings it has changed. None if there was none."""
         self._at = ""
         self._new: list[tuple[SubjectKey, Memory]] = []
         """Memories that wait to be written together, before the next query or statement."""
@@ -180,7 +177,8 @@ class MemoryRows:
     def text_keys(self, since: object = None) -> tuple[set[bytes], object]:
         now = int(self._value(f"SELECT {self._database.next_revision}"))
         revision = since if isinstance(since, int) and since <= now else 0
-        rows = self._rows("SELECT text_key FROM zorkgpt_memories WHERE revision >= %s", (revision,))
+        query = "SELECT text_key FROM zorkgpt_memories WHERE revision >= %s AND place < %s"
+        rows = self._rows(query, (revision, _LAST_PLACE))
         return {bytes(key) for (key,) in rows}, now
 
     def taken(self, ids: Set[str]) -> Set[str]:
@@ -194,7 +192,7 @@ class MemoryRows:
         return found | (ids & self._new_ids)
 
     def count(self) -> int:
-        return int(self._value("SELECT count(*) FROM zorkgpt_memories"))
+        return int(self._value(f"SELECT count(*) FROM zorkgpt_memories WHERE place < '{_LAST_PLACE}'"))
 
     def find(self, wanted: Filters, *, limit: int | None = None, offset: int = 0) -> list[tuple[SubjectKey, Memory]]:
         most = maxsize if limit is None else min(offset + limit, maxsize)
@@ -203,7 +201,7 @@ class MemoryRows:
             known = ((place, stored.memory) for place in places for stored in self._memories[place])
             return [(place, memory) for place, memory in known if wanted.passes(place, memory)][offset:most]
         if (rows := self._candidates(wanted)) is not None:
-            found = self._read(sorted(rows, key=lambda row: row[:2]))
+            found = self._read(sorted((row for row in rows if row[0] < _LAST_PLACE), key=lambda row: row[:2]))
             return [(place, memory) for place, memory in found if wanted.passes(place, memory)][offset:most]
         query, given = self._query(wanted, most)
         query = (
@@ -342,13 +340,13 @@ class MemoryRows:
     # Changing
 
     @contextmanager
-    def changing(self, *, at: str, keeps_before: bool) -> Iterator[None]:
+    def changing(self, *, at: str) -> Iterator[None]:
         """Begin a transaction. Waiting rows are written when the block ends.
 
         Args:
             at: The time of the changes, in the format of `Memory.created_at`.
         """
-        self.before = {} if keeps_before else None
+        self.headings_before = {}
         self._at = at
         self._new, self._counted = [], {}
         self._new_ids, self._free_ids = set(), set()
@@ -377,7 +375,7 @@ class MemoryRows:
         """Replace everything by the memories of a file. Those that stay the same keep their times and their sources."""
         known = {memory_id(place, memory): memory for place, memory in self.find(EVERY)}
         for table in ("zorkgpt_memories", "zorkgpt_metadata", "zorkgpt_places"):
-            self._put(f"DELETE FROM {table}", [()])
+            self._put(f"DELETE FROM {table} WHERE place < %s", [(_LAST_PLACE,)])
         self._drop()
         self._memories |= {place: [] for place in document.section_indexes}
         self._places |= dict.fromkeys(document.section_indexes)
@@ -398,7 +396,6 @@ class MemoryRows:
             self._add(new, replace(stored.memory, id=stored.id))
         heading, row = self._place_of(old), self._place_of(new)
         if heading is not None:
-            self._note(-heading.number, "zorkgpt_places")
             self._put("DELETE FROM zorkgpt_places WHERE number = %s", [(heading.number,)])
             self._places[old] = None
             if row is None:
@@ -424,28 +421,22 @@ class MemoryRows:
             cleaned = traces.memory_without(memory) if traces.scope.contains(place) else memory
             if cleaned is not memory:
                 self._replace(place, self._found(place, memory), cleaned)
+        for memory in self.memories(OBJECTIVES) if not traces.scope.path else ():
+            cleaned = replace(traces.memory_without(memory), metadata=value_without(memory.metadata, traces))
+            if cleaned != memory:
+                self._replace(OBJECTIVES, self._found(OBJECTIVES, memory), cleaned)
         for place, heading in self.headings(filter(traces.scope.contains, self.places())).items():
             self.set_heading(place, heading._replace(name=text_without(heading.name, traces)))
         self._write()
         self._drop()
 
-    def put_back(self, rows: Mapping[int, bytes | None]) -> None:
-        """Restore rows from the values of `before`."""
-        self._write()
-        for key, data in rows.items():
-            table, number = ("zorkgpt_memories", key) if key > 0 else ("zorkgpt_places", -key)
-            self._put(f"DELETE FROM {table} WHERE number = %s", [(number,)])
-            if key > 0:
-                self._put("DELETE FROM zorkgpt_metadata WHERE number = %s", [(number,)])
-            if data is None:
-                continue
-            values = json.loads(bytes(data))
-            if key > 0:
-                memory = memory_in([values[name] for name in READ])
-                self._insert_rows([(number, place_in(values["place"]), values["name"], memory)])
-            else:
-                self._put(_INSERT_PLACE, [[values[name] for name in ("number", "place", "name", "visits", "episodes")]])
-        self._drop()
+    def headed(self, place: SubjectKey, heading: Heading | None) -> "MemoryRows":
+        """Change the row of a place."""
+        if heading is None:
+            self.remove_place(place)
+        else:
+            self.set_heading(place, heading)
+        return self
 
     def _found(self, place: SubjectKey, memory: Memory) -> _Stored:
         key = memory_id(place, memory)
@@ -465,7 +456,6 @@ class MemoryRows:
         if not old.number:
             self._write()
             old = self._found(place, old.memory)
-        self._note(old.number, "zorkgpt_memories")
         self._put(self._update, [(*values_of(place, self._name(place), new), old.number)])
         if old.memory.metadata != new.metadata:
             self._put("DELETE FROM zorkgpt_metadata WHERE number = %s", [(old.number,)])
@@ -478,7 +468,6 @@ class MemoryRows:
         if not old.number:
             self._write()
             old = self._found(place, old.memory)
-        self._note(old.number, "zorkgpt_memories")
         self._delete_rows([old.number])
         self._memories[place].remove(old)
 
@@ -524,19 +513,9 @@ class MemoryRows:
 
     def _set_heading(self, place: SubjectKey, heading: Heading) -> None:
         row = self._place_of(place)
+        self.headings_before.setdefault(place, None if row is None else row.heading)
         self._counted[place] = heading
         self._places[place] = _PlaceRow(0 if row is None else row.number, heading)
-
-    def _note(self, key: int, table: str) -> None:
-        """Keep the original of a row before its first change."""
-        if self.before is None or key in self.before:
-            return
-        names = READ if key > 0 else ("number", "place", "name", "visits", "episodes")
-        rows = self._rows(f"SELECT {', '.join(names)} FROM {table} WHERE number = %s", (abs(key),))
-        values = dict(zip(names, rows[0], strict=True))
-        if key > 0:
-            values["name"] = self._name(place_in(values["place"]))
-        self.before[key] = json.dumps(values).encode()
 
     def _name(self, place: SubjectKey) -> str:
         row = self._place_of(place)
@@ -557,8 +536,6 @@ class MemoryRows:
             if stored is not None:
                 at = next(at for at, each in enumerate(stored) if each.memory is memory)
                 stored[at] = stored[at]._replace(number=number)
-            if self.before is not None:
-                self.before.setdefault(number, None)
 
     def _write_places(self, counted: Mapping[SubjectKey, Heading]) -> None:
         new, changed = [], []
@@ -568,7 +545,6 @@ class MemoryRows:
             assert row is not None
             episodes = json.dumps(list(map(episode_key, row.heading.episodes)))
             if row.number:
-                self._note(-row.number, "zorkgpt_places")
                 changed.append((text_column(row.heading.name), row.heading.visits, episodes, row.number))
             else:
                 new.append((place, column_of(place), text_column(row.heading.name), row.heading.visits, episodes))
@@ -580,8 +556,6 @@ class MemoryRows:
             row = self._places[place]
             assert row is not None
             self._places[place] = row._replace(number=number)
-            if self.before is not None:
-                self.before.setdefault(-number, None)
 
     def _insert_rows(self, rows: Sequence[tuple[int, SubjectKey, str, Memory]]) -> None:
         self._database.put(

@@ -1,6 +1,6 @@
 """A store that is limited to the places of a scope."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
@@ -15,10 +15,10 @@ from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import EVERY, Filters, Heading, LastingMemories, Prefix
 from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.reverting import Position
 from zorkgpt.memory.storage.section import LocationSection
 from zorkgpt.memory.storage.traces import Traces
 from zorkgpt.memory.storage.words import WordCounts, matches, words_in
-from zorkgpt.restore_point import Restorer
 
 if TYPE_CHECKING:
     # Imported only if there are vectors.
@@ -93,6 +93,10 @@ class ScopedMemories:
     def erased(self, traces: Traces) -> "ScopedMemories":
         return ScopedMemories(self.whole.erased(traces), self._scope)
 
+    def headed(self, place: SubjectKey, heading: Heading | None) -> "ScopedMemories":
+        check_inside(self._scope, place)
+        return ScopedMemories(self.whole.headed(place, heading), self._scope)
+
     def moved(self, old: SubjectKey, new: SubjectKey) -> "ScopedMemories":
         check_inside(self._scope, old)
         check_inside(self._scope, new)
@@ -154,14 +158,19 @@ class ScopedStore:
             draft.start, draft.book = map(_outside, (draft.start, draft.book))
         draft.start, draft.book = map(self._inside, (draft.start, draft.book))
 
-    def together(self) -> AbstractContextManager[None]:
-        return self._whole.together()
+    def turn(self) -> AbstractContextManager[None]:
+        return self._whole.turn()
 
     def vectors(self) -> "VectorTable":
         return self._whole.vectors()
 
-    @property
-    def restorer(self) -> Restorer:
+    def when_committed(self, call: Callable[[], None]) -> None:
+        self._whole.when_committed(call)
+
+    def position(self) -> Position:
+        return self._whole.position()
+
+    def revert_to(self, position: Position, episode: int | str) -> None:
         self._refuse("return to a checkpoint")
 
     def erase(self, traces: Traces) -> None:

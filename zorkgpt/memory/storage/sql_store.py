@@ -4,8 +4,8 @@ SQLite has one writer at a time. On PostgreSQL, transactions with different plac
 """
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
@@ -23,20 +23,20 @@ from zorkgpt.memory.scope import EVERYWHERE
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.columns import SCHEMA as MEMORIES_SCHEMA
 from zorkgpt.memory.storage.history import TurnStamp
-from zorkgpt.memory.storage.lasting import Filters
+from zorkgpt.memory.storage.lasting import Filters, Heading, heading_of
 from zorkgpt.memory.storage.postgres import PostgresDatabase
-from zorkgpt.memory.storage.restorer import CheckpointRestorer
+from zorkgpt.memory.storage.reverting import Position, position_of, revert_to
 from zorkgpt.memory.storage.rows import MemoryRows
 from zorkgpt.memory.storage.sqlite import IN_MEMORY, SqliteDatabase
 from zorkgpt.memory.storage.tables import (
     SCHEMA,
     STATE_SCHEMA,
     TURNS_SCHEMA,
-    UNDO_SCHEMA,
     VECTORS_SCHEMA,
     AnswerTable,
     Journal,
     Trials,
+    VisitRow,
     delete_vectors,
 )
 from zorkgpt.memory.storage.traces import Traces
@@ -97,7 +97,8 @@ class SqlStore:
         self._words = words
         self.lasting = MemoryRows(database) if rows is None else rows
         self._now = now
-        self.restorer = CheckpointRestorer(self)
+        self._waiting: list[Callable[[], None]] = []
+        """What to call when the running turn is committed."""
         self.refresh()
 
     def refresh(self) -> None:
@@ -132,17 +133,17 @@ class SqlStore:
                 with self._changing(places):
                     rows.follow()
                     at = self._now().isoformat(timespec="microseconds")
-                    with rows.changing(at=at, keeps_before=self.restorer.is_keeping):
+                    with rows.changing(at=at):
                         if places is not None:
                             rows.read_ahead(places)
                         draft = Draft(MemoryBook(rows), turn_stamp=turn_stamp, at=at, source=source)
                         yield draft
                         if draft.is_discarded:
                             raise _Discarded
-                    if draft.is_changed:
-                        self.restorer.keep(rows.before or {})
                     self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp, at=at)
                     self.trials.append(draft.trials)
+                    if turn_stamp is not None:
+                        self.journal.add_visits(self._visits(), turn_stamp, at)
                     self._before_commit()
             except _Discarded:
                 rows.forget()
@@ -164,21 +165,52 @@ class SqlStore:
             numbers, counts = self._words.find(list(asked), partial(self.lasting.passing, wanted), limit)
             return self.lasting.numbered(numbers), counts
 
-    def put_back(self, parts: Mapping[int, bytes | None]) -> None:
-        """Restore rows by their keys. None deletes a row that did not exist."""
-        self.lasting.put_back(parts)
+    def _visits(self) -> Iterator[VisitRow]:
+        """Yield the visits that this transaction has counted."""
+        for place, before in self.lasting.headings_before.items():
+            now, was = heading_of(self.lasting, place), before or Heading()
+            episodes = tuple(episode for episode in now.episodes if episode not in was.episodes)
+            if now.visits != was.visits or episodes or before is None:
+                yield VisitRow(place, now.visits - was.visits, episodes, before is None)
+
+    def position(self) -> Position:
+        """Return the present position of the record, for `revert_to`."""
+        return position_of(self)
+
+    def revert_to(self, position: Position, episode: int | str) -> None:
+        with self.transaction() as draft:
+            revert_to(self, draft, position, episode)
 
     def erase(self, traces: Traces) -> None:
-        """Erase traces from the tables beside the memories, and the data for returning to a checkpoint."""
+        """Erase traces from the tables beside the memories."""
         with self.database.change():
-            self.restorer.forget_all()
             self.journal.erase(traces)
             self.trials.erase(traces)
             self.answers.clear()
             self._words.erase_deleted()
 
-    def together(self) -> AbstractContextManager[None]:
-        return nullcontext()
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        with self.guard:
+            if self.database.is_turn:
+                yield
+                return
+            self._prepare()
+            self._waiting = []
+            try:
+                with self.database.turn():
+                    yield
+            except BaseException:
+                self.lasting.forget()
+                raise
+            for call in self._waiting:
+                call()
+
+    def when_committed(self, call: Callable[[], None]) -> None:
+        if self.database.is_turn:
+            self._waiting.append(call)
+        else:
+            call()
 
     def vectors(self) -> "VectorTable":
         raise NotImplementedError
@@ -279,18 +311,6 @@ class SqliteFileStore(SqlStore):
             self.database.put("UPDATE zorkgpt_state SET revision = revision + 1", [()])
             yield
 
-    @contextmanager
-    def together(self) -> Iterator[None]:
-        with self.database.together():
-            yield
-        with self.guard:
-            self._flush()
-
-    def _flush(self) -> None:
-        """Make earlier changes durable."""
-        if self.database.exists() and not self.database.is_together:
-            self.database.put("UPDATE zorkgpt_state SET revision = revision + 1", [()])
-
     def vectors(self) -> "VectorTable":
         from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors
 
@@ -321,7 +341,7 @@ class SqliteStore(SqliteFileStore):
     ) -> None:
         is_in_memory = str(path) == IN_MEMORY
         file = Path(path if is_in_memory else os.path.realpath(path))
-        schema = STATE_SCHEMA + MEMORIES_SCHEMA + SCHEMA + UNDO_SCHEMA + VECTORS_SCHEMA + WORDS_SCHEMA + TURNS_SCHEMA
+        schema = STATE_SCHEMA + MEMORIES_SCHEMA + SCHEMA + VECTORS_SCHEMA + WORDS_SCHEMA + TURNS_SCHEMA
         database = SqliteDatabase(file, schema=schema, kind=_KIND, is_truth=True, timeout_s=lock_timeout_s)
         # A memory without a file must not find `runs/` in the current folder.
         path = Path(os.devnull, IN_MEMORY) if is_in_memory else file

@@ -89,8 +89,10 @@ class SqliteDatabase:
         self._connections = 0
         """Number of connections made so far. SQLite's data versions are only comparable within one connection."""
         self._is_changing = False
-        self._together = 0
-        """The number of blocks of `together` that have begun and not ended."""
+        self._is_turn = False
+        """Whether the open transaction is that of `turn`."""
+        self._is_part = False
+        """Whether a change within that transaction is under way."""
         self.trouble = ""
         """Why an existing file can't be read. "" if it can."""
         self._damaged = 0
@@ -134,7 +136,7 @@ class SqliteDatabase:
             MemoryStoreError: If the file can't be written. Nothing was changed.
         """
         all_values, statement = list(parameters), query.replace("%s", "?")
-        if all_values and self._is_changing and self._connection is not None:
+        if all_values and self._is_changing and self._connection is not None and self._is_turn == self._is_part:
             with self.guard:
                 self._connection.executemany(statement, all_values)
         elif all_values:
@@ -147,12 +149,11 @@ class SqliteDatabase:
         return self._is_changing
 
     @contextmanager
-    def change(self, *, is_durable: bool | None = None) -> Iterator["Connection"]:
+    def change(self, *, is_durable: bool = True) -> Iterator["Connection"]:
         """Begin a transaction. It is committed at the end of the block, unless the block raises. Can be nested.
 
         Args:
-            is_durable: Whether it must survive a power failure after this returns, with all earlier ones. Defaults to
-                True, and to False within `together`.
+            is_durable: Whether it must survive a power failure after this returns, with all earlier ones.
 
         Raises:
             MemoryStoreError: If the file can't be written. Nothing was changed.
@@ -161,7 +162,8 @@ class SqliteDatabase:
 
         with self.guard:
             if self._is_changing and self._connection is not None:
-                yield self._connection
+                with self._part_of_turn(self._connection):
+                    yield self._connection
                 return
             if not self._is_filling:
                 self.leave_copy()
@@ -171,7 +173,6 @@ class SqliteDatabase:
                 raise self._failure("write", error) from error
             self._is_changing = True
             try:
-                is_durable = not self._together if is_durable is None else is_durable
                 connection.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")
                 # Inside `try`, because an interrupt can arrive right after this statement.
                 connection.execute("BEGIN IMMEDIATE")
@@ -187,23 +188,54 @@ class SqliteDatabase:
                 self._is_changing = False
 
     @contextmanager
-    def together(self) -> Iterator[None]:
-        """Let the changes of the block survive a power failure from the next change on, which is quicker."""
-        self._together += 1
-        try:
-            yield
-        finally:
-            self._together -= 1
+    def turn(self) -> Iterator[None]:
+        """Commit the changes of the block together. A change in it that raises undoes only itself.
+
+        Raises:
+            MemoryStoreError: If the file can't be written. Nothing was changed.
+        """
+        with self.change():
+            self._is_turn = True
+            try:
+                yield
+            finally:
+                self._is_turn = self._is_part = False
 
     @property
-    def is_together(self) -> bool:
-        """Whether a block of `together` has begun and not ended."""
-        return self._together > 0
+    def is_turn(self) -> bool:
+        """Whether a block of `turn` has begun and not ended."""
+        return self._is_turn
+
+    @contextmanager
+    def _part_of_turn(self, connection: "Connection") -> Iterator[None]:
+        """Undo the changes of the block if it raises within a turn. Otherwise the whole transaction is undone."""
+        from sqlite3 import Error
+
+        if not self._is_turn or self._is_part:
+            yield
+            return
+        if not connection.in_transaction:
+            # After some errors, SQLite undoes the whole transaction.
+            raise MemoryStoreError(f"Can't write {self.path}: an earlier change of the same turn has failed.")
+        try:
+            connection.execute("SAVEPOINT part")
+            self._is_part = True
+            yield
+            connection.execute("RELEASE part")
+        except BaseException as error:
+            with suppress(Error):
+                connection.execute("ROLLBACK TO part")
+                connection.execute("RELEASE part")
+            if isinstance(error, Error):
+                raise self._failure("write", error) from error
+            raise
+        finally:
+            self._is_part = False
 
     def abandon(self) -> bool:
         """Undo a change that an interrupt left open. False if there is none."""
         with self.guard:
-            if not self._is_changing:
+            if not self._is_changing or self._is_turn:
                 return False
             self._is_changing = False
             self._drop()

@@ -1,18 +1,27 @@
 """The tables beside the memories: the journal, the trials, and the answers of a model. The same on every database."""
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.errors import MemoryStoreError, OutOfBounds
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import Memory, SubjectKey, episode_key
-from zorkgpt.memory.places import has_prefix, parse_place, place_in_words, render_place
+from zorkgpt.memory.models import Memory, SubjectKey, episode_key, same_episode
+from zorkgpt.memory.places import (
+    UNSEARCHED,
+    has_prefix,
+    parse_place,
+    place_from_json,
+    place_in_words,
+    place_to_json,
+    render_place,
+)
 from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
 from zorkgpt.memory.storage.changes import Change, ChangeKind
 from zorkgpt.memory.storage.history import (
@@ -32,6 +41,8 @@ from zorkgpt.memory.storage.traces import Traces, record_without
 
 _PAGE = 5_000
 """Number of rows read at a time."""
+_VISITED = "visited"
+"""The kind of the rows about visits."""
 _MOST_PARAMETERS = 400
 """Maximum number of parameters of a query."""
 
@@ -86,23 +97,6 @@ CREATE TABLE IF NOT EXISTS zorkgpt_vectors (
 );
 """
 """Vectors in SQLite. PostgreSQL uses pgvector instead."""
-
-UNDO_SCHEMA = """
-CREATE TABLE IF NOT EXISTS zorkgpt_undo (
-    writer text PRIMARY KEY,
-    number bigint NOT NULL,
-    journal bigint NOT NULL,
-    trials bigint NOT NULL,
-    is_ours integer NOT NULL
-);
-CREATE TABLE IF NOT EXISTS zorkgpt_undo_parts (
-    writer text NOT NULL,
-    position bigint NOT NULL,
-    data {blob},
-    PRIMARY KEY (writer, position)
-);
-"""
-"""Parts of the memories at the time of checkpoints. See `zorkgpt.memory.storage.restorer`."""
 
 TURNS_SCHEMA = """
 CREATE TABLE zorkgpt_turns (
@@ -169,6 +163,8 @@ class Records:
     """A table of JSON records to which records are appended. Positions are row numbers."""
 
     table: str
+    searched = "id > 0"
+    """The condition for records of the whole table."""
 
     def __init__(self, database: Rows) -> None:
         self._database = database
@@ -186,7 +182,7 @@ class Records:
 
     def texts_from(self, start: int) -> Iterator[tuple[int, str]]:
         """Yield the position and the JSON of each record after this position."""
-        query = f"SELECT id, record FROM {self.table} WHERE id > %s ORDER BY id LIMIT %s"
+        query = f"SELECT id, record FROM {self.table} WHERE id > %s AND {self.searched} ORDER BY id LIMIT %s"
         while page := self._database.rows(query, (start, _PAGE)):
             yield from page
             start = page[-1][0]
@@ -211,10 +207,23 @@ class Records:
         )
 
 
+class VisitRow(NamedTuple):
+    """A row of the journal about visits."""
+
+    place: SubjectKey
+    visits: int
+    """The number of visits that were counted."""
+    episodes: tuple[int | str, ...]
+    """The episodes that were added to those of the place."""
+    is_first: bool
+    """Whether nothing was known of the place before."""
+
+
 class Journal(Records):
-    """Every change of a memory, lasting or ephemeral, in order."""
+    """Every change of a memory, lasting or ephemeral, and every visit in a turn, in order."""
 
     table = "zorkgpt_journal"
+    searched = f"kind != '{_VISITED}' AND place NOT IN ({', '.join(repr(str(subject)) for subject in UNSEARCHED)})"
 
     def __init__(
         self, database: Rows, now: Callable[[], datetime] = lambda: datetime.now(UTC), *, has_turns: bool = True
@@ -236,7 +245,8 @@ class Journal(Records):
 
     def copy(self, other: "Journal") -> None:
         """Add the records of another journal."""
-        self.add(other.records())
+        for subject in (None, *UNSEARCHED):
+            self.add(other.records(subject))
 
     def add(self, records: Iterable[HistoryRecord]) -> None:
         """Add records at the end."""
@@ -260,6 +270,47 @@ class Journal(Records):
                 for record in new
             ],
         )
+
+    def add_visits(self, visits: Iterable[VisitRow], turn_stamp: TurnStamp, at: str) -> None:
+        """Add a row for the visits to each place."""
+        self._database.put(
+            "INSERT INTO zorkgpt_journal (place, source, kind, at, record) VALUES (%s, %s, %s, %s, %s)",
+            [
+                (
+                    render_place(row.place),
+                    "agent",
+                    _VISITED,
+                    at,
+                    json.dumps(
+                        {
+                            "location_id": place_to_json(row.place),
+                            "episode": turn_stamp.episode,
+                            "visits": row.visits,
+                            "episodes": list(row.episodes),
+                            "first": row.is_first,
+                        }
+                    ),
+                )
+                for row in visits
+            ],
+        )
+
+    def visits(self, start: int, episode: int | str) -> Iterator[tuple[int, VisitRow]]:
+        """Yield the rows about visits that an episode has counted after a position, with their positions."""
+        query = "SELECT id, record FROM zorkgpt_journal WHERE kind = %s AND id > %s ORDER BY id"
+        for position, text in self._database.rows(query, (_VISITED, start)):
+            row = _parsed(text)
+            if row is not None and same_episode(row["episode"], episode):
+                place = place_from_json(row["location_id"])
+                yield position, VisitRow(place, row["visits"], tuple(row["episodes"]), row["first"])
+
+    def remove(self, positions: Iterable[int], episode: int | str) -> None:
+        """Delete records, and the ends of the later turns of an episode."""
+        gone = [(position,) for position in positions]
+        self._database.put("DELETE FROM zorkgpt_journal WHERE id = %s", gone)
+        first = min(gone, default=(sys.maxsize,))
+        query = "DELETE FROM zorkgpt_turns WHERE episode = %s AND position >= %s"
+        self._database.put(query, [(_key(episode_key(episode)), *first)])
 
     def end_turn(self, episode: int | str, turn: int) -> None:
         """Record that a turn has ended. Changes since the turn before, such as those by a person, belong to it."""
@@ -286,6 +337,13 @@ class Journal(Records):
             return self._read(self.texts_from(start))
         return self._select("place = %s AND id > %s", (render_place(place), start))
 
+    def numbered(self, start: int) -> Iterator[tuple[int, HistoryRecord]]:
+        """Yield all records after a position with their positions, oldest first."""
+        query = "SELECT id, record FROM zorkgpt_journal WHERE id > %s AND kind != %s ORDER BY id"
+        for row in self._database.rows(query, (start, _VISITED)):
+            for record in self._read([row]):
+                yield row[0], record
+
     def _select(self, condition: str, parameters: Sequence[object]) -> Iterator[HistoryRecord]:
         query = f"SELECT id, record FROM zorkgpt_journal WHERE {condition} ORDER BY id"
         return self._read(self._database.rows(query, parameters))
@@ -311,8 +369,12 @@ class Journal(Records):
             condition = f"{condition} AND {_IS_NO_COUNT}"
         return self._select(condition, (memory, render_place(place), *kinds))
 
-    def history(self, place: SubjectKey, memory: str) -> list[HistoryRecord]:
-        """Return the records of the memory with this id, oldest first, including those from before it was moved."""
+    def history(self, place: SubjectKey, memory: str, *, until: int | None = None) -> list[HistoryRecord]:
+        """Return the records of the memory with this id, oldest first, including those from before it was moved.
+
+        Args:
+            until: The last position. Defaults to that of the last record.
+        """
         query = "SELECT place, kind, id, record FROM zorkgpt_journal WHERE memory = %s ORDER BY id"
         rows = self._database.rows(query, (memory,))
         places = {render_place(place)}
@@ -320,7 +382,8 @@ class Journal(Records):
         for (old_place, kind, *_), (new_place, *_) in zip(reversed(rows[:-1]), reversed(rows[1:]), strict=True):
             if kind == "moved" and new_place in places:
                 places.add(old_place)
-        return list(self._read((number, text) for at, _, number, text in rows if at in places))
+        known = ((number, text) for at, _, number, text in rows if at in places)
+        return list(self._read((number, text) for number, text in known if until is None or number <= until))
 
     def places(self, prefix: str | tuple[int | str, ...] | None = None) -> set[SubjectKey]:
         """Return the places that have records.
@@ -328,7 +391,7 @@ class Journal(Records):
         Args:
             prefix: The beginning of the places. Defaults to all places.
         """
-        rows = self._database.rows("SELECT DISTINCT place FROM zorkgpt_journal")
+        rows = self._database.rows(f"SELECT DISTINCT place FROM zorkgpt_journal WHERE {self.searched}")
         texts = [text for (text,) in rows]
         if isinstance(prefix, tuple):
             # Parsing takes longer.
@@ -386,7 +449,7 @@ class Journal(Records):
 
     def by_person(self, start: int) -> Iterator[HistoryRecord]:
         """Yield the changes that a person made after this position, oldest first."""
-        return self._select(f"{_BY_PERSON} AND id > %s", (start,))
+        return self._select(f"{_BY_PERSON} AND id > %s AND {self.searched}", (start,))
 
 
 class Trials(Records):
@@ -408,6 +471,11 @@ class Trials(Records):
             "INSERT INTO zorkgpt_trials (machine, episode, record) VALUES (%s, %s, %s)",
             [(self._machine, _key(episode_key(trial.episode)), json.dumps(trial_row(trial))) for trial in trials],
         )
+
+    def remove(self, start: int, episode: int | str) -> None:
+        """Delete the trials of this machine in an episode after a position."""
+        query = "DELETE FROM zorkgpt_trials WHERE id > %s AND machine = %s AND episode = %s"
+        self._database.put(query, [(start, self._machine, _key(episode_key(episode)))])
 
     def trials(self) -> Iterator[Trial]:
         """Yield the trials of all machines, oldest first."""
@@ -463,22 +531,13 @@ class AnswerTable:
         """Return the position of the last answer. 0 if there is none."""
         return int(self._database.value("SELECT coalesce(max(id), 0) FROM zorkgpt_judgments"))
 
+    def remove(self, start: int) -> None:
+        """Delete the answers after a position."""
+        self._database.put("DELETE FROM zorkgpt_judgments WHERE id > %s", [(start,)])
+
     def clear(self) -> None:
         """Delete all answers, so that their questions are asked again."""
         self._database.put("DELETE FROM zorkgpt_judgments", [()])
-
-
-def discard(
-    database: Rows, *, journal: int | None = None, trials: int | None = None, answers: int | None = None
-) -> None:
-    """Delete the changes of lasting memories, the trials and the answers after these positions."""
-    if journal is not None:
-        database.put("DELETE FROM zorkgpt_journal WHERE episode IS NULL AND id > %s", [(journal,)])
-        database.put("DELETE FROM zorkgpt_turns WHERE position > %s", [(journal,)])
-    if trials is not None:
-        database.put("DELETE FROM zorkgpt_trials WHERE id > %s", [(trials,)])
-    if answers is not None:
-        database.put("DELETE FROM zorkgpt_judgments WHERE id > %s", [(answers,)])
 
 
 def delete_vectors(database: Rows) -> None:

@@ -16,6 +16,7 @@ from sys import intern
 from typing import TYPE_CHECKING, Protocol
 
 from zorkgpt.memory.models import Memory, SubjectKey
+from zorkgpt.memory.places import UNSEARCHED_COLUMN
 
 if TYPE_CHECKING:
     from zorkgpt.memory.storage.tables import Rows
@@ -151,7 +152,8 @@ class FullText:
         If rare words don't find enough memories, common words are searched for, but only in the newest memories.
         """
         holding = {word: self._holding(word) for word in wanted}
-        [(memories, words)] = self._database.rows("SELECT memories, words FROM zorkgpt_state")
+        others = f"SELECT count(*) FROM zorkgpt_memories WHERE place >= '{UNSEARCHED_COLUMN}'"
+        [(memories, words)] = self._database.rows(f"SELECT memories - ({others}), words FROM zorkgpt_state")
         counts = WordCounts(memories, words / memories if memories else 1.0, holding)
         if not limit:
             return [], counts

@@ -13,9 +13,10 @@ from zorkgpt.files import write_file
 from zorkgpt.memory.checks import check_name, check_text, normalized, title_of, utc_now
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import MEMORY_FIELDS, Category, Memory, Persistence, SubjectKey, fields_of, memory_of
-from zorkgpt.memory.places import place_from_json, place_in_words, place_to_json
+from zorkgpt.memory.places import UNSEARCHED, place_from_json, place_in_words, place_to_json
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.book import Draft, MemoryBook
+from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.document import Document, render
 from zorkgpt.memory.storage.earlier import EarlierStore
 from zorkgpt.memory.storage.escaping import folded
@@ -240,6 +241,10 @@ def convert(source: Store | EarlierStore, target: Store) -> int:
         # First, because records of earlier versions get whole ids.
         target.journal.copy(source.journal)
         draft.rewrite(_dated(document, target.journal))
+        if not isinstance(source, EarlierStore):
+            unsearched = ((subject, memory) for subject in UNSEARCHED for memory in source.lasting.memories(subject))
+            for subject, memory in unsearched:
+                draft.lasting.applied(Change("added", subject, "", None, memory))
     target.trials.append(source.trials.trials())
     return len(document.find(EVERY))
 

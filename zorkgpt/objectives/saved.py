@@ -1,17 +1,13 @@
-"""Objectives as JSON: in checkpoints, and in a file that processes playing in the same folder share."""
+"""Objectives as JSON, in checkpoints and in the log, and as memories of later episodes."""
 
-import logging
 from collections.abc import Iterable
 from dataclasses import fields, replace
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, get_args
 
-from zorkgpt.bounded import SAVED_FILE, parse_json
-from zorkgpt.encoding import as_json
-from zorkgpt.errors import ObjectivesFileError, reason_of
-from zorkgpt.files import AtomicFile, Stamp
 from zorkgpt.identity_cache import cached_by_identity
+from zorkgpt.memory.models import OBJECTIVES, Category, Memory, Persistence
+from zorkgpt.memory.storage.history import TurnStamp
+from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.objectives.models import (
     Condition,
     ConditionKind,
@@ -165,62 +161,54 @@ def _from_episode_state(value: dict[str, Any]) -> Objective:
     )
 
 
-log = logging.getLogger("zorkgpt.objectives")
-
-VERSION = 1
 _MAX_KEPT = 300
-_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError)
+_OBJECTIVE = "objective"
+"""The name of metadata with the result of `objective_to_dict`."""
 
 
-class ObjectivesFile:
-    """`objectives.json`, cached until another process changes it.
-
-    A damaged file is renamed, so that it is not overwritten.
+class ObjectiveMemories:
+    """The objectives that outlive an episode: memories about `OBJECTIVES`, which all players of a memory share.
 
     Raises (both methods):
-        FileError: If the file can't be locked, read or written. It is unchanged.
-        ObjectivesFileError: If a later version wrote the file.
+        MemoryStoreError: If the memories can't be read or written. Nothing is changed.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._file = AtomicFile(path)
-        self._stamp: Stamp = ()
-        self._objectives: list[Objective] = []
-        """The objectives in the file at the time of `_stamp`."""
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
     def load(self) -> list[Objective]:
-        """Return the objectives of earlier episodes; an empty list without a file."""
-        try:
-            return list(self._current())
-        except _DAMAGE:
-            # Check again under the lock, so that only one of several processes renames the file.
-            with self._file.locked():
-                return list(self._current_or_set_aside())
+        """Return the objectives of earlier episodes, oldest first."""
+        self._store.refresh()
+        with self._store.guard:
+            objectives = _objectives_of(self._store.lasting.memories(OBJECTIVES))
+        return sorted(objectives, key=lambda objective: (objective.origin, objective.key))
 
-    def save(self, objectives: Iterable[Objective]) -> None:
-        """Merge these objectives into the file, atomically."""
-        with self._file.locked():
-            before = self._current_or_set_aside()
-            after = _merged_by_key([*before, *objectives])
-            if list(map(objective_to_dict, after)) != list(map(objective_to_dict, before)):
-                self._stamp, self._objectives = self._file.write(_rendered(after, datetime.now(UTC))) or (), after
+    def save(self, objectives: Iterable[Objective], turn: TurnStamp | None = None) -> None:
+        """Merge these objectives with the saved ones.
 
-    def _current(self) -> list[Objective]:
-        if not self._stamp or self._file.stamp() != self._stamp:
-            data, stamp = self._file.read()
-            self._objectives, self._stamp = [] if data is None else _parsed(data, self._file.path), stamp
-        return self._objectives
+        Args:
+            turn: The turn to which the change belongs.
+        """
+        with self._store.transaction(places=[OBJECTIVES], turn_stamp=turn) as draft:
+            saved = _objectives_of(draft.lasting.memories(OBJECTIVES))
+            draft.set_memories(OBJECTIVES, [_memory_of(each) for each in _merged_by_key([*saved, *objectives])])
 
-    def _current_or_set_aside(self) -> list[Objective]:
-        """Return the objectives in the file. If it is damaged, rename it and return an empty list."""
-        try:
-            return self._current()
-        except _DAMAGE as error:
-            aside = self._file.set_aside()
-            self._file.path.unlink(missing_ok=True)
-            extra = {"path": str(self._file.path), "set_aside": str(aside or ""), "reason": reason_of(error)}
-            log.warning("the objectives file is damaged and was set aside", extra=extra)
-            return []
+
+def _objectives_of(memories: Iterable[Memory]) -> list[Objective]:
+    return [objective_from_dict(memory.metadata[_OBJECTIVE]) for memory in memories]
+
+
+def _memory_of(objective: Objective) -> Memory:
+    return Memory(
+        category=Category.NOTE,
+        title=objective.key,
+        episode=objective.origin.episode,
+        turns=str(objective.origin.turn),
+        score_change=None,
+        text=objective.text,
+        persistence=Persistence.PERMANENT,
+        metadata={_OBJECTIVE: objective_to_dict(objective)},
+    )
 
 
 def _merged_by_key(objectives: Iterable[Objective]) -> list[Objective]:
@@ -228,27 +216,7 @@ def _merged_by_key(objectives: Iterable[Objective]) -> list[Objective]:
     by_key: dict[str, Objective] = {}
     for objective in objectives:
         by_key[objective.key] = merged(by_key[objective.key], objective) if objective.key in by_key else objective
-    ranked = sorted(by_key.values(), key=lambda objective: (bool(objective.evidence), objective.origin), reverse=True)
-    return sorted(ranked[:_MAX_KEPT], key=lambda objective: (objective.origin, objective.key))
-
-
-def _parsed(data: bytes, path: Path) -> list[Objective]:
-    state = parse_json(data, SAVED_FILE)
-    version = state["metadata"]["version"]
-    if float(version) > VERSION:
-        raise ObjectivesFileError(
-            f"{path} was written by a later version of this program. Its format is {version}, but this version only "
-            f"reads formats up to {VERSION}. Use the later version, or another --workdir. The file is unchanged."
-        )
-    return _merged_by_key(objective_from_dict(value) for value in state["objectives"])
-
-
-def _rendered(objectives: list[Objective], at: datetime) -> bytes:
-    metadata = {
-        "version": VERSION,
-        "total_objectives": len(objectives),
-        "timestamp": at.isoformat(timespec="seconds"),
-    }
-    return as_json(
-        {"objectives": [objective_to_dict(objective) for objective in objectives], "metadata": metadata}, indented=True
-    )
+    ranked = sorted(by_key.values(), key=lambda objective: (bool(objective.evidence), objective.origin))
+    for objective in ranked[:-_MAX_KEPT]:
+        del by_key[objective.key]
+    return list(by_key.values())
