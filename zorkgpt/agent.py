@@ -86,10 +86,10 @@ class Agent(Player):
     def _decision(self, context: PlayerContext, budgets: ContextSection) -> AgentDecision:
         if not self._by_fields:
             try:
-                return self._in_words(_question(context, budgets, plain=self._plain), context)
+                return self._in_words(prompt_for(context, budgets, plain=self._plain), context)
             except InvalidAnswer as problem:
                 log.warning("asking the agent's model for a typed answer", extra={"problem": str(problem)})
-        decision = self._in_fields(_question(context, budgets, plain=self._plain, by_fields=True))
+        decision = self._in_fields(prompt_for(context, budgets, plain=self._plain, by_fields=True))
         self._by_fields = True
         return decision
 
@@ -167,22 +167,6 @@ def reader(vocabulary: tuple[str, ...]) -> Reader:
     return understands
 
 
-def prompt_for(
-    context: PlayerContext,
-    budgets: ContextSection = DEFAULT_BUDGETS,
-    context_length: int | None = None,
-    *,
-    plain: bool = False,
-) -> list[Message]:
-    """Return the prompt: instructions, the episode so far, the present state.
-
-    Args:
-        context_length: The maximum tokens of prompt and answer together; None if unknown.
-        plain: Whether to leave out the present state and its instructions.
-    """
-    return _question(context, budgets_for(context, budgets, context_length), plain=plain)
-
-
 def budgets_for(
     context: PlayerContext, budgets: ContextSection, context_length: int | None, tools: AgentTools | None = None
 ) -> ContextSection:
@@ -200,14 +184,22 @@ def budgets_for(
     return fitted(context, budgets, context_length - _ANSWER_TOKENS - around)
 
 
-def _question(
-    context: PlayerContext, budgets: ContextSection, *, plain: bool, by_fields: bool = False
+def prompt_for(
+    context: PlayerContext,
+    budgets: ContextSection = DEFAULT_BUDGETS,
+    context_length: int | None = None,
+    *,
+    plain: bool = False,
+    by_fields: bool = False,
 ) -> list[Message]:
-    """Return the prompt.
+    """Return the prompt: instructions, the episode so far, the present state.
 
     Args:
+        context_length: The maximum tokens of prompt and answer together; None if unknown.
+        plain: Whether to leave out the present state and its instructions.
         by_fields: Whether to ask for a typed answer, instead of one that ends with the ACTION line.
     """
+    budgets = budgets_for(context, budgets, context_length)
     if plain:
         prompt = render("agent_plain", sections=plain_sections(context, budgets), by_fields=by_fields)
     else:

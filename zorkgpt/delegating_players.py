@@ -17,16 +17,40 @@ _FEW_TURNS = 10
 _TOO_LARGE_A_SHARE = 0.5
 
 
-class StandIn(Player):
+class DelegatingPlayer(Player):
+    """Leaves the notes to another player."""
+
+    def __init__(self, inner: Player) -> None:
+        self._inner = inner
+
+    def look_on(self, context: PlayerContext, action: str) -> None:
+        """Pass on an action that another player chose."""
+        self._inner.look_on(context, action)
+
+    def changed_notes(self) -> dict[str, Any]:
+        """Return the changes of the inner player's notes."""
+        return self._inner.changed_notes()
+
+    def left_to_try(self) -> dict[int, tuple[str, ...]]:
+        """Return the actions that the inner player left untried, by location."""
+        return self._inner.left_to_try()
+
+    def resume(self, notes: Sequence[dict[str, Any]]) -> None:
+        """Restore the inner player's notes."""
+        self._inner.resume(notes)
+
+
+class StandIn(DelegatingPlayer):
     """Asks a player with a model each turn. If the model gives no usable command, the rules choose one.
 
     Args:
-        player: The player that asks a model.
+        player: The player that asks a model. It has no notes.
         rules: The rules player. It sees every turn, so that it can choose at any time.
     """
 
     def __init__(self, player: Player, rules: Player) -> None:
-        self._player, self._rules = player, rules
+        super().__init__(rules)
+        self._player = player
         self._turns = self._chosen_by_rules = 0
         self._warned = False
 
@@ -43,9 +67,9 @@ class StandIn(Player):
             self._chosen_by_rules += 1
             log.warning("the rules choose this turn", extra={"turn": context.turn, "problem": str(problem)})
             self._warn_if_frequent()
-            chosen = self._rules.get_action_with_reasoning(context)
+            chosen = self._inner.get_action_with_reasoning(context)
             return AgentDecision(chosen.action, chosen.reasoning, by=PlayerKind.RULES)
-        self._rules.look_on(context, decision.action)
+        self.look_on(context, decision.action)
         return decision
 
     def _warn_if_frequent(self) -> None:
@@ -56,24 +80,6 @@ class StandIn(Player):
             "the model gives no usable command on most turns; choose a larger model",
             extra={"turns": self._turns, "chosen_by_rules": self._chosen_by_rules},
         )
-
-    def look_on(self, context: PlayerContext, action: str) -> None:
-        """Record an action that another player chose."""
-        self._player.look_on(context, action)
-        self._rules.look_on(context, action)
-
-    def changed_notes(self) -> dict[str, Any]:
-        """Return the changes of the rules' notes. The model's player has no notes."""
-        return self._rules.changed_notes()
-
-    def left_to_try(self) -> dict[int, tuple[str, ...]]:
-        """Return the actions that the rules left untried, by location."""
-        return self._rules.left_to_try()
-
-    def resume(self, notes: Sequence[dict[str, Any]]) -> None:
-        """Resume an episode with all changes of the rules' notes in it so far, oldest first."""
-        self._player.resume(notes)
-        self._rules.resume(notes)
 
 
 FOLLOWED = "best line"
@@ -93,11 +99,11 @@ class LineSource(Protocol):
         ...
 
 
-class FollowingPlayer(Player):
+class FollowingPlayer(DelegatingPlayer):
     """Plays the commands of the best line if the inner player answers `FOLLOW`."""
 
     def __init__(self, inner: Player, line: LineSource) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._line = line
         self._reported: FollowedPart | None = None
         """The part of the best line whose end was reported to the inner player."""
@@ -125,22 +131,6 @@ class FollowingPlayer(Player):
         if context.refused is None:
             self._reported = followed
         return replace(context, notices=(*context.notices, _followed_notice(followed)))
-
-    def look_on(self, context: PlayerContext, action: str) -> None:
-        """Pass an action on to the inner player."""
-        self._inner.look_on(context, action)
-
-    def changed_notes(self) -> dict[str, Any]:
-        """Return the changes of the inner player's notes."""
-        return self._inner.changed_notes()
-
-    def left_to_try(self) -> dict[int, tuple[str, ...]]:
-        """Return the actions that the inner player left untried, by location."""
-        return self._inner.left_to_try()
-
-    def resume(self, notes: Sequence[dict[str, Any]]) -> None:
-        """Restore the inner player's notes."""
-        self._inner.resume(notes)
 
 
 def _followed_reason(followed: FollowedPart) -> str:

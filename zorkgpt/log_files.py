@@ -22,18 +22,6 @@ def has_log(log: Path) -> bool:
     return log.is_file() or packed(log).is_file()
 
 
-def log_size(log: Path) -> int:
-    """Return the uncompressed size of a log in bytes, or 0 if there is none."""
-    try:
-        return log.stat().st_size
-    except FileNotFoundError:
-        try:
-            with packed(log).open("rb") as file:
-                return unpacked_size(file)
-        except OSError:
-            return 0
-
-
 def open_log(log: Path) -> BinaryIO:
     """Open a log, compressed or not.
 

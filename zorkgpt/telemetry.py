@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 from zorkgpt.extras import missing_extra
@@ -41,22 +41,11 @@ _TOKEN_BUCKETS = [4**power for power in range(14)]
 _PORTS = {"http": 80, "https": 443}
 
 
-class Spoken(Protocol):
-    """A message of a chat."""
+Answered = Callable[..., None]
+"""Records the answer to a model call: `answered(content, input_tokens, output_tokens, truncated=...)`.
 
-    @property
-    def speaker(self) -> str: ...
-
-    @property
-    def content(self) -> str: ...
-
-
-class Answered(Protocol):
-    """Records the answer to a model call. Token counts are None if not reported."""
-
-    def __call__(
-        self, content: str, input_tokens: int | None, output_tokens: int | None, *, truncated: bool
-    ) -> None: ...
+Token counts are None if not reported.
+"""
 
 
 def switch_on(
@@ -90,7 +79,7 @@ def switch_off() -> None:
 
 
 @contextmanager
-def model_call(role: str, model: str, base_url: str, messages: Iterable[Spoken]) -> Iterator[Answered]:
+def model_call(role: str, model: str, base_url: str, messages: Iterable[Any]) -> Iterator[Answered]:
     """Record a model call. The context yields a function that records the answer."""
     recorder = _recorder
     if recorder is None:
@@ -171,7 +160,7 @@ class _Recorder:
         )
 
     @contextmanager
-    def model_call(self, role: str, model: str, base_url: str, messages: Iterable[Spoken]) -> Iterator[Answered]:
+    def model_call(self, role: str, model: str, base_url: str, messages: Iterable[Any]) -> Iterator[Answered]:
         measured = {
             "gen_ai.operation.name": "chat",
             # The API, whoever serves it. `server.address` names the server.

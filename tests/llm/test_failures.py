@@ -245,7 +245,7 @@ def test_wait_that_the_server_asks_for_is_kept_and_shown(reply, wait):
         client = client_of(server, observer)
         assert client.complete(LONG[:1], role="agent").content == "fine"
     assert observer.waits == [wait]
-    assert client.usage.snapshot().total.repeated == 0
+    assert client.usage.total.repeated == 0
 
 
 @pytest.mark.parametrize("code", [503, 429])

@@ -37,7 +37,7 @@ def test_temporary_fault_is_retried(fault):
     with ChatServer(fault, "fine") as server:
         client = client_of(server)
         completion = client.complete(QUESTION, role="agent")
-    total = client.usage.snapshot().total
+    total = client.usage.total
     assert completion == Completion("fine", usage=Usage(10, 5))
     assert len(server.requests) == 2
     assert (total.calls, total.failed, total.prompt_tokens, total.completion_tokens) == (1, 0, 10, 5)
@@ -59,7 +59,7 @@ def test_permanent_fault_names_model_and_address(fault, message):
         client = client_of(server, max_retries=0)
         with pytest.raises(LLMError, match=rf"'test-model' at {server.url} failed \(.*{message}") as caught:
             client.complete(QUESTION, role="agent")
-    total = client.usage.snapshot().total
+    total = client.usage.total
     assert type(caught.value) is LLMError
     assert (total.calls, total.failed, total.prompt_tokens) == (1, 1, 0)
 
@@ -89,7 +89,7 @@ def test_response_without_an_answer_is_requested_again(body):
         client = client_of(server)
         with pytest.raises(InvalidAnswer, match="sent an empty answer twice"):
             client.complete(QUESTION, role="agent")
-    assert (len(server.requests), client.usage.snapshot().total.calls) == (2, 2)
+    assert (len(server.requests), client.usage.total.calls) == (2, 2)
 
 
 PAGE = b"<!DOCTYPE html><html><body>502 Bad Gateway</body></html>"
@@ -185,7 +185,7 @@ def test_missing_usage_is_estimated():
         client = client_of(server)
         answers = [client.complete(QUESTION, role="agent") for _ in range(2)]
     assert [answer.usage for answer in answers] == [Usage(4, 1, is_estimated=True)] * 2
-    assert client.usage.snapshot().total.estimated == 2
+    assert client.usage.total.estimated == 2
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_two_invalid_answers_are_an_error():
         client = client_of(server)
         with pytest.raises(InvalidAnswer, match="not a valid Verdict: score: Input should be"):
             client.complete(QUESTION, role="critic", response_model=Verdict)
-    assert (len(server.requests), client.usage.snapshot().total.calls) == (2, 2)
+    assert (len(server.requests), client.usage.total.calls) == (2, 2)
 
 
 def test_truncated_typed_answer_is_requested_with_more_room():
@@ -352,7 +352,7 @@ def test_number_out_of_its_bounds_is_clipped_and_counted(sent, read):
     with ChatServer(f'{{"score": {sent}, "parts": [{{"share": 0.5}}, {{"share": {sent}}}]}}') as server:
         client = client_of(server)
         parsed = client.complete(QUESTION, role="critic", response_model=Share).parsed
-    total = client.usage.snapshot().total
+    total = client.usage.total
     assert parsed == Share(score=read, parts=[Part(share=0.5), Part(share=read)])
     assert (total.calls, total.used, total.clipped) == (1, 1, 1)
 
@@ -362,7 +362,7 @@ def test_repeated_request_is_counted_and_logged(fault, repeated, caplog):
     with ChatServer(fault, "fine") as server:
         client = client_of(server)
         client.complete(QUESTION, role="agent")
-    assert client.usage.snapshot().total.repeated == repeated
+    assert client.usage.total.repeated == repeated
     assert "request failed, sending it again" in caplog.messages
 
 

@@ -29,18 +29,17 @@ def test_usage_is_added_up_by_role_and_episode():
         with pytest.raises(LLMError):
             client.complete(QUESTION, role="agent")
         client.complete(QUESTION, role="memory")
-    found = client.usage.snapshot()
-    assert tally(found.total) == (4, 1, 1_000_020, 500_010, 6.0)
-    assert {role: tally(each) for role, each in found.by_role.items()} == {
-        "agent": (2, 1, 1_000_000, 500_000, 6.0),
+    assert tally(client.usage.total) == (4, 1, 1_000_020, 500_010, 6.0)
+    first, second = (client.usage.of_episode(episode) for episode in ("ep1", "ep2"))
+    assert {role: tally(each) for role, each in first.items()} == {
+        "agent": (1, 0, 1_000_000, 500_000, 6.0),
         "critic": (1, 0, 10, 5, 0.0),
+    }
+    assert {role: tally(each) for role, each in second.items()} == {
+        "agent": (1, 1, 0, 0, 0.0),
         "memory": (1, 0, 10, 5, 0.0),
     }
-    assert {episode: tally(each) for episode, each in found.by_episode.items()} == {
-        "ep1": (2, 0, 1_000_010, 500_005, 6.0),
-        "ep2": (2, 1, 10, 5, 0.0),
-    }
-    assert found.total.unpriced == 1
+    assert client.usage.total.unpriced == 1
 
 
 def test_observer_sees_every_request():

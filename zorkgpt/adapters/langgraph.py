@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zorkgpt.adapters.formats import permanent_note
 from zorkgpt.adapters.langgraph_encoding import (
     TTL_FIELD,
     Namespace,
@@ -27,7 +28,7 @@ from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.checks import checked_time
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import Memory, Persistence, PlaceKey
+from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.places import is_place, path_of
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.lasting import Filters, Prefix, titled_each
@@ -317,9 +318,7 @@ def _put(draft: Draft, puts: Iterable[PutOp]) -> None:
         given = ((_INDEX, op.index), (TTL_FIELD, op.ttl))
         fields: dict[str, object] = {name: value for name, value in given if value is not None}
         if old is None:
-            new = Memory(
-                "NOTE", title, 1, "0", None, text, Persistence.PERMANENT, metadata=fields, expires_at=expires_at
-            )
+            new = permanent_note(title, text, metadata=fields, expires_at=expires_at)
             added.append((place, " / ".join(op.namespace), new))
         else:
             _replace(draft, place, old, text, fields, expires_at)

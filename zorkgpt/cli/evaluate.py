@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 _FOLDER = "evaluations"
 _SEEDS = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 _MAX_SEEDS = 1000
-"""Players that can't be evaluated."""
 
 
 def evaluate(options: EvalOptions) -> int:
@@ -97,7 +96,7 @@ def _executor(options: EvalOptions) -> Executor:
         return ProcessExecutor(options.jobs or os.cpu_count() or 1)
     from zorkgpt.evals.ray_executor import RayExecutor
 
-    return RayExecutor(options.ray, options.jobs)
+    return RayExecutor(options.ray, options.jobs, options.out if options.out and is_url(options.out) else None)
 
 
 def _planned(options: EvalOptions) -> list[EvaluationRun]:
@@ -241,16 +240,14 @@ def _write(results: EvaluationResults, root: Path, *, pages: bool) -> None:
 def _pages(results: EvaluationResults) -> "Pages":
     """Write a page for each run, and return their paths by working directory."""
     from zorkgpt.viewer.export import export_run
-    from zorkgpt.viewer.run_files import RunFileNames
 
     pages = {}
     for result in results.runs:
         run = result.run
-        names = RunFileNames(run.config.episode_log_file, run.config.memory_file)
         for workdir in {run.workdir(episode.episode) for episode in result.episodes}:
             page = workdir.with_suffix(".html")
             # A finished run doesn't change, so its page is current.
             if not page.is_file():
-                export_run(workdir, page, names=names)
+                export_run(workdir, page, config=run.config)
             pages[workdir] = page
     return pages

@@ -2,12 +2,13 @@
 
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 
 from game_interface.core.coverage import StoryFact
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import FoundStory, Story, list_stories
+from session.game_configuration import GameConfiguration
 from zorkgpt.cli.display import console_for
-from zorkgpt.cli.paths import configured_paths
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.extras import IS_CHECKOUT
 from zorkgpt.run_folder import episodes_in
@@ -24,7 +25,7 @@ def show_games() -> None:
     console = console_for(sys.stdout)
     for found in list_stories():
         console.print(printable(_story_lines(found)), soft_wrap=True)
-    for folder in story_folders(configured_paths().workdir):
+    for folder in story_folders(Path(GameConfiguration.load().zork_game_workdir)):
         console.print(printable(_folder_line(folder)), soft_wrap=True)
     console.print(_OWN_STORY_HINT)
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zorkgpt.bounded import saved_json
-from zorkgpt.cli.paths import RunPaths, SavedGameOption, WorkdirOption, run_paths
+from zorkgpt.cli.paths import SavedGameOption, WorkdirOption, run_configuration
 from zorkgpt.errors import FileError, MapFileError
 from zorkgpt.files import write_file
 
 if TYPE_CHECKING:
+    from session.game_configuration import GameConfiguration
     from zorkgpt.world.graph import MapGraph
 
 app = typer.Typer(
@@ -26,9 +27,9 @@ def overview(context: typer.Context, workdir: WorkdirOption = None, game: SavedG
     if context.invoked_subcommand is not None:
         context.default_map = {context.invoked_subcommand: {"workdir": workdir, "game": game}}
         return
-    paths = run_paths(workdir, game)
-    if not (paths.workdir / paths.map).exists():
-        typer.echo(f"No map yet: {paths.workdir / paths.map} does not exist. The map is written while playing.")
+    path = _map_path(run_configuration(workdir, game))
+    if not path.exists():
+        typer.echo(f"No map yet: {path} does not exist. The map is written while playing.")
         return
     show(workdir, game)
 
@@ -36,8 +37,8 @@ def overview(context: typer.Context, workdir: WorkdirOption = None, game: SavedG
 @app.command()
 def show(workdir: WorkdirOption = None, game: SavedGameOption = None, out: Out = None) -> None:
     """List every room with its exits, their certainty, and untried directions."""
-    paths = run_paths(workdir, game)
-    graph, here = _graph(paths), _here(paths)
+    config = run_configuration(workdir, game)
+    graph, here = _graph(config), _here(config)
     lines = [line for room_id in sorted(graph.rooms) for line in _room(graph, room_id, room_id == here)]
     _write("\n".join([*lines, _summary(graph)]) + "\n", out)
 
@@ -47,9 +48,9 @@ def svg(workdir: WorkdirOption = None, game: SavedGameOption = None, out: Out = 
     """Draw the map as an SVG picture."""
     from zorkgpt.world.export import draw
 
-    paths = run_paths(workdir, game)
-    graph = _graph(paths)
-    _write(draw(graph, here=_here(paths), dangers=graph.moves.deadly, untried=graph.frontiers()), out)
+    config = run_configuration(workdir, game)
+    graph = _graph(config)
+    _write(draw(graph, here=_here(config), dangers=graph.moves.deadly, untried=graph.frontiers()), out)
 
 
 @app.command()
@@ -57,10 +58,14 @@ def graphml(workdir: WorkdirOption = None, game: SavedGameOption = None, out: Ou
     """Write the map as GraphML, for graph programs."""
     from zorkgpt.world.export import graphml as rendered
 
-    _write(rendered(_graph(run_paths(workdir, game))), out)
+    _write(rendered(_graph(run_configuration(workdir, game))), out)
 
 
-def _graph(paths: RunPaths) -> "MapGraph":
+def _map_path(config: "GameConfiguration") -> Path:
+    return Path(config.zork_game_workdir) / config.files.map_state_file
+
+
+def _graph(config: "GameConfiguration") -> "MapGraph":
     """Read the map.
 
     Raises:
@@ -68,17 +73,19 @@ def _graph(paths: RunPaths) -> "MapGraph":
     """
     from zorkgpt.world.map_file import read_map
 
-    path = paths.workdir / paths.map
+    path = _map_path(config)
     graph = read_map(path)
     if graph is None:
         raise MapFileError(f"There is no map at {path}. Choose a story with --game, or a folder with --workdir.")
     return graph
 
 
-def _here(paths: RunPaths) -> int | None:
+def _here(config: "GameConfiguration") -> int | None:
     """Return the location of the player at the end of the last episode, or None if unknown."""
     try:
-        location_id: int | None = saved_json(paths.workdir / paths.state)["location"]["id"]
+        location_id: int | None = saved_json(Path(config.zork_game_workdir) / config.state_export_file)["location"][
+            "id"
+        ]
         return location_id
     except (OSError, ValueError, KeyError, TypeError):
         return None

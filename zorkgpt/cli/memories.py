@@ -3,16 +3,17 @@
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from zorkgpt.cli.lookup import ambiguous, find_memories, find_place
-from zorkgpt.cli.paths import SavedGameOption, WorkdirOption, run_paths
+from zorkgpt.cli.paths import SavedGameOption, WorkdirOption, run_configuration
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
 from zorkgpt.memory.ids import memory_id
@@ -39,11 +40,34 @@ Title = Annotated[str, typer.Argument(metavar="MEMORY", help="Id, title or uniqu
 LocationOption = Annotated[
     str | None, typer.Option("--location", help="Only memories of this location: its name or number.")
 ]
+_WHERE = {"workdir": WorkdirOption, "file": File, "game": SavedGameOption}
+"""The options that tell where a memory is."""
 _CONTINUATION_INDENT = " " * 12
 _MAX_AS_OF_LENGTH = 100
 """Maximum characters of EPISODE:TURN. Python can't parse numbers with thousands of digits."""
 _MAX_TRIALS, _MAX_CHANGES = 10, 10
 """Only the last ones are shown, unless --json is given."""
+
+
+def memory_command(name: str | None = None, *, must_exist: bool = True) -> Callable[[Callable[..., None]], Any]:
+    """Return a decorator that adds a command, which gets the opened memory as its first argument.
+
+    The options that tell where the memory is are added to its own ones.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        def run(workdir: Path | None, file: str | None, game: str | None, **given: Any) -> None:
+            with opened(workdir, file, game, must_exist=must_exist) as manager:
+                command(manager, **given)
+
+        where = (Parameter(each, Parameter.KEYWORD_ONLY, default=None, annotation=_WHERE[each]) for each in _WHERE)
+        parameters = [*list(signature(command).parameters.values())[1:], *where]
+        run.__name__, run.__doc__ = command.__name__, command.__doc__
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        return app.command(name)(run)
+
+    return decorate
 
 
 @app.callback()
@@ -70,8 +94,9 @@ def overview(
         say(f"  memories {command:<16} {what}")
 
 
-@app.command()
+@memory_command()
 def show(
+    manager: "SimpleMemoryManager",
     location: Annotated[
         str | None, typer.Argument(help="Name or number of a location, 'thing NUMBER' or 'game'. [default: all]")
     ] = None,
@@ -79,25 +104,21 @@ def show(
         str | None,
         typer.Option("--as-of", metavar="EPISODE:TURN", help="State after this turn, such as 3:120."),
     ] = None,
-    workdir: WorkdirOption = None,
-    file: File = None,
-    game: SavedGameOption = None,
 ) -> None:
     """List the memories of a location, a thing or the game, or all memories."""
-    with opened(workdir, file, game) as manager:
-        memories = manager.all_memories() if as_of is None else _as_of(manager, as_of)
-        wanted = None if location is None else place_given(manager, location)
-        memories = [located for located in memories if wanted in (None, located.location_id)]
-        if not memories:
-            where = "" if wanted is None else f" of {place_in_words(wanted)}"
-            when = "" if as_of is None else f" as of {as_of}"
-            fail(f"No memories{where}{when}.{'' if when else _last_deletion(manager, wanted)}")
-        place = None
-        for located in memories:
-            if located.location_id != place:
-                place = located.location_id
-                say(place_label(place, located.location_name))
-            say(f"  {described(located.location_id, located.memory)}")
+    memories = manager.all_memories() if as_of is None else _as_of(manager, as_of)
+    wanted = None if location is None else place_given(manager, location)
+    memories = [located for located in memories if wanted in (None, located.location_id)]
+    if not memories:
+        where = "" if wanted is None else f" of {place_in_words(wanted)}"
+        when = "" if as_of is None else f" as of {as_of}"
+        fail(f"No memories{where}{when}.{'' if when else _last_deletion(manager, wanted)}")
+    place = None
+    for located in memories:
+        if located.location_id != place:
+            place = located.location_id
+            say(place_label(place, located.location_name))
+        say(f"  {described(located.location_id, located.memory)}")
 
 
 def _last_deletion(manager: "SimpleMemoryManager", place: "SubjectKey | None") -> str:
@@ -108,61 +129,55 @@ def _last_deletion(manager: "SimpleMemoryManager", place: "SubjectKey | None") -
     return "" if deleted is None else f" {deleted.describe()} To bring them back: `memories undo`."
 
 
-@app.command()
+@memory_command()
 def explain(
+    manager: "SimpleMemoryManager",
     memory: Title,
     location: LocationOption = None,
     json_: Annotated[bool, typer.Option("--json", help="Print everything as a JSON array.")] = False,
-    workdir: WorkdirOption = None,
-    file: File = None,
-    game: SavedGameOption = None,
 ) -> None:
     """Show where a memory comes from, when it was shown, its results, and its changes."""
-    with opened(workdir, file, game) as manager:
-        place = None if location is None else place_given(manager, location)
-        found = find_memories(manager, memory, place, also_removed=True)
-        if len({match.title.casefold() for match in found}) > 1:
-            raise ambiguous(memory, found)
-        explained: list[Provenance] = []
-        for place, title in dict.fromkeys((match.place, match.title) for match in found):
-            explained += manager.explain(title, place)
-        if json_:
-            typer.echo(json.dumps([provenance.to_dict() for provenance in explained], indent=1))
-            return
-        for provenance in explained:
-            for line in _provenance_lines(provenance):
-                say(line)
+    place = None if location is None else place_given(manager, location)
+    found = find_memories(manager, memory, place, also_removed=True)
+    if len({match.title.casefold() for match in found}) > 1:
+        raise ambiguous(memory, found)
+    explained: list[Provenance] = []
+    for place, title in dict.fromkeys((match.place, match.title) for match in found):
+        explained += manager.explain(title, place)
+    if json_:
+        typer.echo(json.dumps([provenance.to_dict() for provenance in explained], indent=1))
+        return
+    for provenance in explained:
+        for line in _provenance_lines(provenance):
+            say(line)
 
 
-app.command("why", hidden=True)(explain)
-
-
-@app.command()
-def history(memory: Title, workdir: WorkdirOption = None, file: File = None, game: SavedGameOption = None) -> None:
+@memory_command()
+def history(manager: "SimpleMemoryManager", memory: Title) -> None:
     """List every change of a memory, including changes that replaced it."""
-    with opened(workdir, file, game) as manager:
-        found = find_memories(manager, memory, also_removed=True)
-        titles = {match.title.casefold() for match in found}
-        if len(titles) > 1:
-            raise ambiguous(memory, found)
-        for record in manager.store.journal.records():
-            change = record.change
-            versions = [version for version in (change.before, change.after) if version is not None]
-            names = {version.title.casefold() for version in versions}
-            names |= {(version.superseded_by or "").casefold() for version in versions}
-            if titles & names:
-                latest = versions[-1]
-                place = place_label(change.location_id, change.location_name)
-                say(f"{record.at[:19]} {_kind(change.kind)}, {place} ({_SOURCES.get(record.source, record.source)})")
-                if change.before and change.after and change.before.text != change.after.text:
-                    say(f"    before: {described(change.location_id, change.before)}")
-                say(f"    {described(change.location_id, latest)}")
-                if change.reason and change.reason != latest.invalidation_reason:
-                    say(f"    reason: {change.reason}")
+    found = find_memories(manager, memory, also_removed=True)
+    titles = {match.title.casefold() for match in found}
+    if len(titles) > 1:
+        raise ambiguous(memory, found)
+    for record in manager.store.journal.records():
+        change = record.change
+        versions = [version for version in (change.before, change.after) if version is not None]
+        names = {version.title.casefold() for version in versions}
+        names |= {(version.superseded_by or "").casefold() for version in versions}
+        if titles & names:
+            latest = versions[-1]
+            place = place_label(change.location_id, change.location_name)
+            say(f"{record.at[:19]} {_kind(change.kind)}, {place} ({_SOURCES.get(record.source, record.source)})")
+            if change.before and change.after and change.before.text != change.after.text:
+                say(f"    before: {described(change.location_id, change.before)}")
+            say(f"    {described(change.location_id, latest)}")
+            if change.reason and change.reason != latest.invalidation_reason:
+                say(f"    reason: {change.reason}")
 
 
-@app.command()
+@memory_command()
 def search(
+    manager: "SimpleMemoryManager",
     text: Annotated[str, typer.Argument(help="Words to search for.")],
     limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of results.")] = 10,
     location: LocationOption = None,
@@ -177,60 +192,54 @@ def search(
         str | None, typer.Option("--kind", help="rule, procedure, danger, insight, text or location.")
     ] = None,
     episode: Annotated[str | None, typer.Option("--episode", help="First or last seen in this episode.")] = None,
-    workdir: WorkdirOption = None,
-    file: File = None,
-    game: SavedGameOption = None,
 ) -> None:
     """Search all memories, best match first."""
-    with opened(workdir, file, game) as manager:
-        found = manager.search(
-            text,
-            limit,
-            place=None if location is None else place_given(manager, location),
-            persistence=persistence,
-            status=status,
-            category=category,
-            kind=kind,
-            episode=episode,
-        )
-        for result in found:
-            located = result.located
-            label = place_label(located.location_id, located.location_name)
-            say(f"{label}: {described(located.location_id, located.memory)}")
-        if not found:
-            say("No matches.")
+    found = manager.search(
+        text,
+        limit,
+        place=None if location is None else place_given(manager, location),
+        persistence=persistence,
+        status=status,
+        category=category,
+        kind=kind,
+        episode=episode,
+    )
+    for result in found:
+        located = result.located
+        label = place_label(located.location_id, located.location_name)
+        say(f"{label}: {described(located.location_id, located.memory)}")
+    if not found:
+        say("No matches.")
 
 
-@app.command()
-def stats(workdir: WorkdirOption = None, file: File = None, game: SavedGameOption = None) -> None:
+@memory_command()
+def stats(manager: "SimpleMemoryManager") -> None:
     """Show how many memories there are, by class, status, category and kind."""
-    with opened(workdir, file, game) as manager:
-        memories = manager.all_memories()
-        places = {located.location_id for located in memories if is_place(located.location_id)}
-        locations = number_of(len(places), "location", "locations")
-        say(f"{locations}, {number_of(len(memories), 'memory', 'memories')}")
-        for field in ("persistence", "status", "category", "kind"):
-            counts = Counter(getattr(located.memory, field) or "unknown" for located in memories)
-            say(f"  {field}: " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items())))
-        lasting = manager.store.lasting
-        say(f"  visits: {sum(heading.visits for heading in lasting.headings(lasting.places()).values())}")
+    memories = manager.all_memories()
+    places = {located.location_id for located in memories if is_place(located.location_id)}
+    locations = number_of(len(places), "location", "locations")
+    say(f"{locations}, {number_of(len(memories), 'memory', 'memories')}")
+    for field in ("persistence", "status", "category", "kind"):
+        counts = Counter(getattr(located.memory, field) or "unknown" for located in memories)
+        say(f"  {field}: " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items())))
+    lasting = manager.store.lasting
+    say(f"  visits: {sum(heading.visits for heading in lasting.headings(lasting.places()).values())}")
 
 
-@app.command()
-def check(workdir: WorkdirOption = None, file: File = None, game: SavedGameOption = None) -> None:
+@memory_command()
+def check(manager: "SimpleMemoryManager") -> None:
     """List lines of the file that can't be parsed. Exits with 1 if there are any."""
-    with opened(workdir, file, game) as manager:
-        from zorkgpt.memory.storage.document import parse, render
-        from zorkgpt.memory.storage.lasting import EVERY
+    from zorkgpt.memory.storage.document import parse, render
+    from zorkgpt.memory.storage.lasting import EVERY
 
-        # A database has no lines, so count those of its export.
-        document = parse(render(manager.store.lasting.document))
-        problems = list(document.problems())
-        for problem in problems:
-            say(f"line {problem.line}: {problem.message}")
-        memories = len(document.find(EVERY))
-        unparsed = number_of(len(problems), "line", "lines")
-        say(f"{number_of(memories, 'memory', 'memories')} read, {unparsed} not parsed and left unchanged.")
+    # A database has no lines, so count those of its export.
+    document = parse(render(manager.store.lasting.document))
+    problems = list(document.problems())
+    for problem in problems:
+        say(f"line {problem.line}: {problem.message}")
+    memories = len(document.find(EVERY))
+    unparsed = number_of(len(problems), "line", "lines")
+    say(f"{number_of(memories, 'memory', 'memories')} read, {unparsed} not parsed and left unchanged.")
     if problems:
         raise typer.Exit(ExitCode.UNPARSED_LINES)
 
@@ -242,27 +251,24 @@ class ExportFormat(StrEnum):
     JSONL = "jsonl"
 
 
-@app.command()
+@memory_command()
 def export(
+    manager: "SimpleMemoryManager",
     target: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="New file. [default: print]")] = None,
     file_format: Annotated[ExportFormat, typer.Option("--to", help="Format.")] = ExportFormat.MARKDOWN,
-    workdir: WorkdirOption = None,
-    file: File = None,
-    game: SavedGameOption = None,
 ) -> None:
     """Print all memories, or write them to a new file."""
-    with opened(workdir, file, game) as manager:
-        from zorkgpt.memory.storage.document import render
-        from zorkgpt.memory.upkeep.exchange import json_lines, write_new
+    from zorkgpt.memory.storage.document import render
+    from zorkgpt.memory.upkeep.exchange import json_lines, write_new
 
-        memories = manager.all_memories()
-        is_markdown = file_format is ExportFormat.MARKDOWN
-        data = render(manager.store.lasting.document) if is_markdown else json_lines(memories).encode()
-        if target is None:
-            typer.echo(data, nl=False)
-        else:
-            write_new(target, data)
-            say(f"{number_of(len(memories), 'memory', 'memories')} exported.")
+    memories = manager.all_memories()
+    is_markdown = file_format is ExportFormat.MARKDOWN
+    data = render(manager.store.lasting.document) if is_markdown else json_lines(memories).encode()
+    if target is None:
+        typer.echo(data, nl=False)
+    else:
+        write_new(target, data)
+        say(f"{number_of(len(memories), 'memory', 'memories')} exported.")
 
 
 def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
@@ -388,8 +394,9 @@ def memory_path(workdir: Path | None, file: str | None, game: str | None, *, mak
 
     if file is not None:
         return file if is_address(file) else Path(file)
-    paths = run_paths(workdir, game, make=make)
-    return paths.address or paths.workdir / paths.memory
+    config = run_configuration(workdir, game, make=make)
+    memory = config.simple_memory
+    return memory.memory_address or Path(config.zork_game_workdir) / memory.memory_file
 
 
 def world_of(file: str | None) -> "World":

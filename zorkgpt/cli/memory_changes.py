@@ -16,6 +16,7 @@ from zorkgpt.cli.memories import (
     app,
     described,
     fail,
+    memory_command,
     memory_path,
     opened,
     past_turn,
@@ -24,7 +25,7 @@ from zorkgpt.cli.memories import (
     say,
     world_of,
 )
-from zorkgpt.cli.paths import SavedGameOption, WorkdirOption, configured_paths
+from zorkgpt.cli.paths import SavedGameOption, WorkdirOption
 from zorkgpt.files import write_file
 from zorkgpt.memory.ids import MemoryId
 from zorkgpt.memory.places import place_label
@@ -47,8 +48,9 @@ Expected = Annotated[str | None, typer.Option("--expect", help="Change it only i
 Reason = Annotated[str | None, typer.Option("--reason", help="Reason, kept in the history.")]
 
 
-@app.command()
+@memory_command()
 def edit(
+    manager: "SimpleMemoryManager",
     title: Title,
     text: Annotated[str | None, typer.Option("--text", help="New text.")] = None,
     category: Annotated[
@@ -63,9 +65,6 @@ def edit(
     expected: Expected = None,
     reason: Reason = None,
     location: LocationOption = None,
-    workdir: WorkdirOption = None,
-    file: File = None,
-    game: SavedGameOption = None,
 ) -> None:
     """Change the text, category, class, status or kind of a memory. No model changes it afterwards."""
     from zorkgpt.memory.editing import Edit
@@ -80,124 +79,111 @@ def edit(
         kind=kind and kind.lower(),
         reason=reason,
     )
-    _apply_edit(title, location, wanted, workdir, file, game, expected)
+    _apply_edit(manager, title, location, wanted, expected)
 
 
-@app.command()
+@memory_command()
 def pin(
+    manager: "SimpleMemoryManager",
     title: Title,
     undo: Annotated[bool, typer.Option("--undo", help="Remove the mark.")] = False,
     reason: Reason = None,
     location: LocationOption = None,
-    workdir: WorkdirOption = None,
-    file: File = None,
-    game: SavedGameOption = None,
 ) -> None:
     """Show a memory first, and never let a model or rule replace or invalidate it."""
     from zorkgpt.memory.editing import Edit
 
-    _apply_edit(title, location, Edit(pinned=not undo, reason=reason), workdir, file, game)
+    _apply_edit(manager, title, location, Edit(pinned=not undo, reason=reason))
 
 
-@app.command()
+@memory_command()
 def hide(
+    manager: "SimpleMemoryManager",
     title: Title,
     undo: Annotated[bool, typer.Option("--undo", help="Remove the mark.")] = False,
     reason: Reason = None,
     location: LocationOption = None,
-    workdir: WorkdirOption = None,
-    file: File = None,
-    game: SavedGameOption = None,
 ) -> None:
     """Never show a memory to the player, and never learn it again."""
     from zorkgpt.memory.editing import Edit
 
-    _apply_edit(title, location, Edit(vetoed=not undo, reason=reason), workdir, file, game)
+    _apply_edit(manager, title, location, Edit(vetoed=not undo, reason=reason))
 
 
-@app.command()
+@memory_command()
 def undo(
+    manager: "SimpleMemoryManager",
     list_: Annotated[bool, typer.Option("--list", help="List what can be undone, latest first.")] = False,
     title: Annotated[str | None, typer.Option("--title", help="The latest one with this in a title.")] = None,
     since: Annotated[
         str | None,
         typer.Option("--since", metavar="EPISODE:TURN", help="All changes of lasting memories from this turn on."),
     ] = None,
-    workdir: WorkdirOption = None,
-    file: File = None,
-    game: SavedGameOption = None,
 ) -> None:
     """Undo the last merge, replacement or deletion by hand, or all changes since a turn. Merges are never repeated."""
-    with opened(workdir, file, game) as manager:
-        if since is not None:
-            if title is not None:
-                fail("Give --since or --title, not both.")
-            _undo_since(manager, since, apply=not list_)
-            return
-        from zorkgpt.memory.dedup.consolidation import undo, undoable
-        from zorkgpt.memory.upkeep.deletions import Deletion, deletions, restore
-
-        operations: list[Undoable | Deletion] = [*undoable(manager.store.journal), *deletions(manager.store)]
-        operations.sort(key=lambda operation: operation.at, reverse=True)
+    if since is not None:
         if title is not None:
-            operations = [each for each in operations if any(contains(name, title) for name in each.titles())]
-        if not operations:
-            fail("There is nothing to undo.")
-        if list_:
-            for operation in operations:
-                say(operation.describe())
-            return
-        latest = operations[0]
-        if isinstance(latest, Deletion):
-            say(f"{number_of(restore(manager.store, latest), 'memory', 'memories')} brought back.")
-            return
-        if not undo(manager.store, latest):
-            fail(f"Can't be undone, because the memory was changed since: {latest.describe()}")
-        say(f"Undone: {latest.describe()}")
+            fail("Give --since or --title, not both.")
+        _undo_since(manager, since, apply=not list_)
+        return
+    from zorkgpt.memory.dedup.consolidation import undo, undoable
+    from zorkgpt.memory.upkeep.deletions import Deletion, deletions, restore
+
+    operations: list[Undoable | Deletion] = [*undoable(manager.store.journal), *deletions(manager.store)]
+    operations.sort(key=lambda operation: operation.at, reverse=True)
+    if title is not None:
+        operations = [each for each in operations if any(contains(name, title) for name in each.titles())]
+    if not operations:
+        fail("There is nothing to undo.")
+    if list_:
+        for operation in operations:
+            say(operation.describe())
+        return
+    latest = operations[0]
+    if isinstance(latest, Deletion):
+        say(f"{number_of(restore(manager.store, latest), 'memory', 'memories')} brought back.")
+        return
+    if not undo(manager.store, latest):
+        fail(f"Can't be undone, because the memory was changed since: {latest.describe()}")
+    say(f"Undone: {latest.describe()}")
 
 
-@app.command()
+@memory_command()
 def move(
+    manager: "SimpleMemoryManager",
     old: Annotated[str, typer.Argument(help="Current name or number of the location.")],
     new: Annotated[str, typer.Argument(help="New number or key.")],
-    workdir: WorkdirOption = None,
-    file: File = None,
-    game: SavedGameOption = None,
 ) -> None:
     """Move all memories of a location to another number or key."""
-    with opened(workdir, file, game) as manager:
-        place, wanted = place_given(manager, old), place_key(new)
-        if not manager.store.lasting.headings([place]):
-            fail(f"There is no location {old} in {manager.store.name}.")
-        if place == wanted:
-            fail(f"Location {old} already has this number.")
-        with manager.store.transaction(source="person") as draft:
-            moved = draft.move(place, wanted)
-        say(f"{number_of(moved, 'memory', 'memories')} moved from location {old} to {new}.")
+    place, wanted = place_given(manager, old), place_key(new)
+    if not manager.store.lasting.headings([place]):
+        fail(f"There is no location {old} in {manager.store.name}.")
+    if place == wanted:
+        fail(f"Location {old} already has this number.")
+    with manager.store.transaction(source="person") as draft:
+        moved = draft.move(place, wanted)
+    say(f"{number_of(moved, 'memory', 'memories')} moved from location {old} to {new}.")
 
 
-@app.command("import")
+@memory_command("import", must_exist=False)
 def import_(
+    manager: "SimpleMemoryManager",
     source: Annotated[Path, typer.Argument(metavar="FILE", help="File or folder to import.")],
     file_format: Annotated[
         ImportFormat | None,
         typer.Option("--from", help="Format of FILE. [default: markdown or jsonl, by content]"),
     ] = None,
-    workdir: WorkdirOption = None,
-    file: File = None,
-    game: SavedGameOption = None,
 ) -> None:
     """Add the memories of another file, except those already known."""
-    with opened(workdir, file, game, must_exist=False) as manager:
-        from zorkgpt.adapters.formats.transfer import import_as
+    from zorkgpt.adapters.formats.transfer import import_as
 
-        report = import_as(manager.store, source, file_format or ImportFormat.MARKDOWN)
-        imported = number_of(report.added, "memory", "memories")
-        say(f"{imported} imported, {report.known} already known, {len(report.skipped)} skipped.")
-        for entry in report.skipped[:_MAX_SKIPPED]:
-            say(f"  {visible(entry.where)}: {entry.reason}")
-        if (more := len(report.skipped) - _MAX_SKIPPED) > 0:
-            say(f"  and {more} more")
+    report = import_as(manager.store, source, file_format or ImportFormat.MARKDOWN)
+    imported = number_of(report.added, "memory", "memories")
+    say(f"{imported} imported, {report.known} already known, {len(report.skipped)} skipped.")
+    for entry in report.skipped[:_MAX_SKIPPED]:
+        say(f"  {visible(entry.where)}: {entry.reason}")
+    if (more := len(report.skipped) - _MAX_SKIPPED) > 0:
+        say(f"  and {more} more")
 
 
 @app.command()
@@ -331,18 +317,11 @@ def _undo_since(manager: "SimpleMemoryManager", since: str, *, apply: bool) -> N
 
 
 def _apply_edit(
-    title: str,
-    location: str | None,
-    wanted: "Edit",
-    workdir: Path | None,
-    file: str | None,
-    game: str | None,
-    expected: str | None = None,
+    manager: "SimpleMemoryManager", title: str, location: str | None, wanted: "Edit", expected: str | None = None
 ) -> None:
-    with opened(workdir, file, game) as manager:
-        found = find_memory(manager, title, None if location is None else place_given(manager, location))
-        memory = manager.edit_memory(found.place, MemoryId(found.id), wanted, expected=expected)
-        say(f"{place_label(found.place, found.place_name)}: {described(found.place, memory)}")
+    found = find_memory(manager, title, None if location is None else place_given(manager, location))
+    memory = manager.edit_memory(found.place, MemoryId(found.id), wanted, expected=expected)
+    say(f"{place_label(found.place, found.place_name)}: {described(found.place, memory)}")
 
 
 def _backup(store: "Store") -> Path:
@@ -362,12 +341,13 @@ def _copy(store: "Store", to: Path) -> None:
 def _story_of(folder: Path | None, game: str | None) -> "Story":
     """Return the story to which the memories in a folder belong."""
     from game_interface.story import find_story, list_stories
+    from session.game_configuration import GameConfiguration
 
     if folder is None:
         if game is None:
             fail("Memories in a database can belong to any story. Choose the story with --game.")
         return find_story(game)
-    played = stories_of(folder, configured_paths().log)
+    played = stories_of(folder, GameConfiguration.load().episode_log_file)
     names = " and of ".join(map(str, played.values()))
     if game is None and played:
         available = [each.story for each in list_stories() if each.story and each.story.sha256 in played]

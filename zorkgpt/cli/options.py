@@ -19,10 +19,6 @@ _WalkthroughOption = Annotated[
 ]
 
 
-def _player_kind(name: str | None) -> str | None:
-    return "rules" if name == "offline" else name
-
-
 def takes_options(kind: type[Options]) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
     """Return a decorator that turns the fields of a dataclass into the parameters of a Typer command."""
 
@@ -58,7 +54,7 @@ class PlayOptions:
         typer.Option(
             "--episodes",
             min=1,
-            help="Number of episodes. [default: 10 for rules, 5 for search, 1 for human and --resume, otherwise 2]",
+            help="Number of episodes. [default: 10 for rules, 1 for human and --resume, otherwise 2]",
         ),
     ] = None
     max_turns: Annotated[
@@ -79,7 +75,6 @@ class PlayOptions:
         str | None,
         typer.Option(
             "--player",
-            callback=_player_kind,
             help="auto, model, plain (a model that sees only the transcript), rules (no model), walkthrough or human. "
             "[default: auto]",
         ),
@@ -145,7 +140,7 @@ class EvalOptions:
     ] = None
     player: Annotated[
         str | None,
-        typer.Option("--player", callback=_player_kind, help="auto, model, plain, rules or walkthrough."),
+        typer.Option("--player", help="auto, model, plain, rules or walkthrough."),
     ] = None
     model: _ModelOption = None
     base_url: Annotated[str | None, typer.Option("--base-url", help="OpenAI-compatible server.")] = None

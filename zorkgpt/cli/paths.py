@@ -1,13 +1,12 @@
-"""The folder of a story and its file names, as configured."""
+"""The configuration with the folder of a story."""
 
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from zorkgpt.errors import StoryFileNotFound, WorkdirError
-from zorkgpt.run_folder import EPISODE_LOG, MAP_FILE, MARKER, RUNS, STATE_FILE
+from zorkgpt.run_folder import MARKER, RUNS
 from zorkgpt.runlog.story_folder import StoryFolder, StoryMark, check_story, folder_for, read_mark, story_folders
 
 if TYPE_CHECKING:
@@ -22,33 +21,10 @@ SavedGameOption = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class RunPaths:
-    """The folder of a story and the names of its files."""
-
-    workdir: Path
-    memory: str
-    address: str | None = field(default=None, repr=False)
-    """Address of the PostgreSQL database with the memories. None if they are in the memory file."""
-    map: str = MAP_FILE
-    state: str = STATE_FILE
-    log: str = EPISODE_LOG
-
-    @classmethod
-    def of(cls, config: "GameConfiguration") -> "RunPaths":
-        """Return the paths from a configuration."""
-        return cls(
-            workdir=Path(config.zork_game_workdir),
-            memory=config.memory_file,
-            address=config.memory_address,
-            map=config.map_state_file,
-            state=config.state_export_file,
-            log=config.episode_log_file,
-        )
-
-
-def run_paths(workdir: Path | None = None, game: str | None = None, *, make: bool = False) -> RunPaths:
-    """Return the paths of a folder, of a game, or by default of the story that was played last.
+def run_configuration(
+    workdir: Path | None = None, game: str | None = None, *, make: bool = False
+) -> "GameConfiguration":
+    """Return the configuration with a folder, that of a game, or by default that of the story that was played last.
 
     If several stories were played, the choice is printed to standard error.
 
@@ -61,38 +37,34 @@ def run_paths(workdir: Path | None = None, game: str | None = None, *, make: boo
         WorkdirError: If the folder belongs to another story, or the game was not played yet.
         StoryError: If there is no such game, or its file can't be used.
     """
-    paths = configured_paths()
-    if workdir is not None and (_has_run(workdir, paths) or not story_folders(workdir)):
+    from session.game_configuration import GameConfiguration
+
+    config = GameConfiguration.load()
+    if workdir is not None and (_has_run(workdir, config) or not story_folders(workdir)):
         if game is not None and (mark := read_mark(workdir)):
-            check_story(workdir, _story_named(game, [StoryFolder(workdir, mark)]), paths.log)
-        return replace(paths, workdir=workdir)
-    root = paths.workdir if workdir is None else workdir
+            check_story(workdir, _story_named(game, [StoryFolder(workdir, mark)]), config.episode_log_file)
+        return config.with_workdir(workdir)
+    root = Path(config.zork_game_workdir) if workdir is None else workdir
     folders = story_folders(root)
     if game is not None:
         story = _story_named(game, folders)
         folder = _folder_of(story, folders) or (_new_folder(story) if make else None)
         if folder is None:
             raise WorkdirError(f"{story} was not played yet in {root}. Choose another folder with --workdir.")
-        return replace(paths, workdir=folder)
+        return config.with_workdir(folder)
     if not folders:
-        is_new = not (root / paths.memory).exists()
-        return replace(paths, workdir=_new_folder()) if make and is_new else paths
+        is_new = not (root / config.memory_file).exists()
+        return config.with_workdir(_new_folder()) if make and is_new else config
     last = folders[0]
     if len({folder.mark.sha256 for folder in folders}) > 1:
         choice = f"Using {last.mark.name} ({last.path}), the last story played in {root}"
         typer.echo(f"zorkgpt: {choice}. Choose another with --game.", err=True)
-    return replace(paths, workdir=last.path)
+    return config.with_workdir(last.path)
 
 
-def _has_run(folder: Path, paths: RunPaths) -> bool:
-    return any((folder / name).exists() for name in (MARKER, RUNS, paths.memory, paths.map))
-
-
-def configured_paths() -> RunPaths:
-    """Return the paths in the configured working directory."""
-    from session.game_configuration import GameConfiguration
-
-    return RunPaths.of(GameConfiguration.load())
+def _has_run(folder: Path, config: "GameConfiguration") -> bool:
+    names = (MARKER, RUNS, config.memory_file, config.map_state_file)
+    return any((folder / name).exists() for name in names)
 
 
 def story_folder(config: "GameConfiguration", story: StoryMark) -> Path:

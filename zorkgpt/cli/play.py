@@ -26,7 +26,7 @@ from zorkgpt.cli.display import LINGER_S, BarDisplay, LineDisplay, ScreenDisplay
 from zorkgpt.cli.human import HumanPlayer
 from zorkgpt.cli.learning import learning_of
 from zorkgpt.cli.options import PlayOptions
-from zorkgpt.cli.paths import run_paths, story_folder
+from zorkgpt.cli.paths import run_configuration, story_folder
 from zorkgpt.cli.process import STOP, ExitCode
 from zorkgpt.cli.progress import RunProgress
 from zorkgpt.cli.status import Status, StatusLine, report_if_silent
@@ -245,7 +245,7 @@ def _resumed(options: PlayOptions) -> tuple[SavedEpisode | None, PlayOptions]:
         raise ConfigurationError(f"--resume takes an episode number, not {options.resume!r}.")
     config = _configuration(options)
     episode = None if options.resume == "last" else int(options.resume)
-    workdir = run_paths(options.workdir, options.game).workdir
+    workdir = Path(run_configuration(options.workdir, options.game).zork_game_workdir)
     log_name, memory_file = config.episode_log_file, config.memory_file
     saved = find_resumable(workdir, log_name, memory_file, episode=episode, max_turns=options.max_turns)
     return saved, replace(options, workdir=workdir)

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from zorkgpt.cli.paths import RunPaths, run_paths
+from zorkgpt.cli.paths import run_configuration
 from zorkgpt.errors import ViewerError
-from zorkgpt.viewer.run_files import RunFileNames
 
 if TYPE_CHECKING:
     from session.game_configuration import GameConfiguration
@@ -37,19 +36,19 @@ def view_run(
     if episodes is not None and export is None:
         raise ViewerError(f"--episodes {episodes} needs --export FILE.")
     resolved = dict.fromkeys(path.resolve() for path in runs)
-    runs_paths = [run_paths(path, game) for path in resolved] or [run_paths(workdir, game)]
-    folders, names = [paths.workdir for paths in runs_paths], _names(runs_paths[0])
+    configs = [run_configuration(path, game) for path in resolved] or [run_configuration(workdir, game)]
+    folders, config = [Path(each.zork_game_workdir) for each in configs], configs[0]
     if export is not None:
         from zorkgpt.viewer.export import export_run
 
         if len(folders) > 1:
             raise ViewerError(f"--export writes one run, but {len(folders)} were given. Export each to its own file.")
-        size = export_run(folders[0], export, episodes=episodes, names=names)
+        size = export_run(folders[0], export, episodes=episodes, config=config)
         typer.echo(f"Exported to {export} ({size / 1e6:.1f} MB). Open it in a browser.")
         return
     from zorkgpt.viewer.server import serve
 
-    serve(folders, host=host, port=port, edit=edit, names=names, ready=partial(_report_address, host))
+    serve(folders, host=host, port=port, edit=edit, config=config, ready=partial(_report_address, host))
 
 
 @contextmanager
@@ -64,7 +63,7 @@ def page_during_run(config: "GameConfiguration", *, enabled: bool) -> Iterator[C
         return
     from zorkgpt.viewer.server import BackgroundPage
 
-    with BackgroundPage(Path(config.zork_game_workdir), names=_names(RunPaths.of(config))) as page:
+    with BackgroundPage(config) as page:
         typer.echo(f"Live view: {page.address}", err=True)
         yield lambda: _keep_serving(page.address)
 
@@ -81,7 +80,3 @@ def _report_address(host: str | None, address: str) -> None:
     if host in ("0.0.0.0", "::"):
         typer.echo("From another machine, replace the host in this address with the name or address of this machine.")
     typer.echo("Press Ctrl-C to stop.")
-
-
-def _names(paths: RunPaths) -> RunFileNames:
-    return RunFileNames(paths.log, paths.memory)

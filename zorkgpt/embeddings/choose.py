@@ -81,7 +81,7 @@ def _module(name: str) -> Any:
 def without_embeddings(choice: ProviderChoice, sentence_transformer_model: str = DEFAULT_MODEL) -> str:
     """Return a message that semantic deduplication is off, with the command that installs embeddings."""
     needs_torch = choice != "onnx" and sentence_transformer_model not in _NAMES_OF_DEFAULT
-    extra, size = ("embeddings-torch", "several GB") if needs_torch else ("embeddings", "about 220 MB")
+    extra, size = ("embeddings-torch", "several GB") if needs_torch else ("embeddings", "about 180 MB")
     command = install_command(extra)
     return f"Semantic deduplication is off because embeddings are not installed. To add them ({size}): {command}"
 

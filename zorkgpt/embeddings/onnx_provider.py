@@ -1,19 +1,18 @@
 """The default model on ONNX Runtime: the vectors of sentence-transformers without PyTorch."""
 
-import logging
 from pathlib import Path
 from typing import Any
 
 from zorkgpt.embeddings.arrays import np
 from zorkgpt.embeddings.provider import DEFAULT_MODEL, Vectors
 from zorkgpt.embeddings.vectors import cut_by_tokens, embed_whole, unit
-from zorkgpt.embeddings.weights import Weights, default_cache_dir, find_weights
+from zorkgpt.embeddings.weights import ModelFile, download_model, local_model
 from zorkgpt.errors import EmbeddingError
 from zorkgpt.extras import missing_extra
 from zorkgpt.guards import new_guard, new_native_guard
 
-log = logging.getLogger(__name__)
-
+_TOKENIZER = Path(__file__).parent / "tokenizer.json"
+"""The tokenizer of the model, from the revision of its weights."""
 _DIMENSION = 384
 _WINDOW = 256
 # A margin for [CLS] and [SEP], and for words cut in two, whose parts may have more tokens than the word.
@@ -23,15 +22,14 @@ _PIECE = _WINDOW - 16
 class OnnxProvider:
     """A provider with the model `all-MiniLM-L6-v2`, loaded on first use."""
 
-    def __init__(self, *, batch_size: int = 32, cache_dir: Path | None = None, hub_timeout_s: float = 10.0) -> None:
+    def __init__(self, *, batch_size: int = 32, hub_timeout_s: float = 10.0) -> None:
         """
         Args:
-            cache_dir: Stores a graph built from weights. Defaults to the user's cache folder.
             hub_timeout_s: Timeout of the model hub.
         """
-        self.model = DEFAULT_MODEL
+        self._file = local_model()
+        self.model = self._file.model if self._file else DEFAULT_MODEL
         self._batch_size = batch_size
-        self._cache_dir = cache_dir or default_cache_dir()
         self._hub_timeout_s = hub_timeout_s
         self._lock = new_guard()
         self._native = new_native_guard()
@@ -54,41 +52,28 @@ class OnnxProvider:
         with self._lock:
             if self._session is not None:
                 return
+            # Without the guard, because a download may take minutes.
+            self._file = self._file or download_model(self._hub_timeout_s)
             try:
-                self._open(find_weights(self._cache_dir, hub_timeout_s=self._hub_timeout_s))
+                with self._native:
+                    self._open(self._file)
             except ImportError as problem:
                 raise EmbeddingError(str(missing_extra("embeddings", problem.name))) from problem
-            except EmbeddingError:
-                raise
             except Exception as problem:  # ONNX Runtime's exceptions have no common base class
-                log.warning("embedding model is damaged, rebuilding it", extra={"error": str(problem)})
-                self._open_rebuilt()
+                raise EmbeddingError(f"{self._file.path} can't be loaded: {problem}. Delete it.") from problem
 
-    def _open_rebuilt(self) -> None:
-        try:
-            self._open(find_weights(self._cache_dir, hub_timeout_s=self._hub_timeout_s, rebuild=True))
-        except EmbeddingError:
-            raise
-        except Exception as problem:
-            raise EmbeddingError(f"{DEFAULT_MODEL} can't be loaded: {problem}. Delete {self._cache_dir}.") from problem
-
-    def _open(self, weights: Weights) -> None:
-        with self._native:
-            self._open_natively(weights)
-
-    def _open_natively(self, weights: Weights) -> None:
+    def _open(self, file: ModelFile) -> None:
         import onnxruntime
         from tokenizers import Tokenizer
 
-        tokenizer = Tokenizer.from_file(str(weights.tokenizer))
+        tokenizer = Tokenizer.from_file(str(_TOKENIZER))
         tokenizer.no_truncation()
         tokenizer.no_padding()
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
         # Spinning threads would take CPU time from the game and its model.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        graph = weights.graph if isinstance(weights.graph, bytes) else str(weights.graph)
-        session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(str(file.path), options, providers=["CPUExecutionProvider"])
         self._inputs = {node.name for node in session.get_inputs()}
         self._tokenizer, self._session = tokenizer, session
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from zorkgpt.embeddings.provider import DEFAULT_MODEL, Vectors
 from zorkgpt.embeddings.vectors import cut_by_tokens, embed_whole, unit
-from zorkgpt.embeddings.weights import REVISION, local_folders
+from zorkgpt.embeddings.weights import REVISION
 from zorkgpt.errors import EmbeddingError
 from zorkgpt.extras import missing_extra
 from zorkgpt.guards import new_guard, new_native_guard
@@ -52,17 +52,12 @@ class SentenceTransformerProvider:
                 # Only the default model is pinned. Other models are the user's choice.
                 revision = REVISION if self.model == DEFAULT_MODEL else None
                 # Without the guard, because a download may take minutes.
-                encoder = SentenceTransformer(self._source(), device="cpu", revision=revision)
+                encoder = SentenceTransformer(self.model, device="cpu", revision=revision)
                 with self._native:
                     self._dimension = int(encoder.encode(["dimension"]).shape[1])
                 self._encoder = encoder
             except Exception as problem:  # the library raises errors of the hub, PyTorch and the file system
                 raise EmbeddingError(f"sentence-transformers can't load {self.model!r}: {problem}") from problem
-
-    def _source(self) -> str:
-        # The default model may already be on this machine, outside of the library's folder.
-        folders = [folder for folder in local_folders() if (folder / "modules.json").exists()]
-        return str(folders[0]) if self.model == DEFAULT_MODEL and folders else self.model
 
     def _pieces(self, text: str) -> list[str]:
         window = self._encoder.max_seq_length

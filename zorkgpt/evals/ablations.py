@@ -1,30 +1,25 @@
 """Ablations: runs without a part of the memory, to measure the effect of that part."""
 
 import random
-from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
-from zorkgpt.bounded import saved_json
-from zorkgpt.encoding import as_json
-from zorkgpt.files import write_file
-from zorkgpt.memory.models import Memory, Persistence, SubjectKey, fields_of, memory_of
+from zorkgpt.memory.models import Memory, Persistence, SubjectKey
 from zorkgpt.memory.places import parse_place, place_order, render_place
 from zorkgpt.memory.storage.lasting import EVERY, Filters
 from zorkgpt.memory.storage.markdown import MarkdownStore
-from zorkgpt.memory.storage.versions import is_current, known_again, same_words
+from zorkgpt.memory.storage.versions import is_current, known_again
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import PlayerKind
 
 _SOURCE = "evaluation"
 """The source of these changes in the journal."""
-_ORIGINS = "shuffled.json"
-"""A file beside the memory file with the present and the original place of each shuffled memory."""
+_ORIGIN = "origin"
+"""In the metadata of a shuffled memory: the place where it was learned."""
 
 
 class Ablation(StrEnum):
@@ -101,30 +96,20 @@ def _make_all_permanent(config: GameConfiguration, last: int) -> None:
 
 def _shuffle(path: Path, dice: random.Random) -> None:
     """Move every memory to another place than the one where it was learned."""
-    origins_path = path.with_name(_ORIGINS)
     store = MarkdownStore(path)
-    moved = _read_origins(origins_path)
-    located = store.lasting.find(Filters())
-    origins = [(place, memory, _origin(moved, place, memory)) for place, memory in located]
-    places = sorted({origin for _, _, origin in origins}, key=place_order)
+    located = [(place, memory, _origin(place, memory)) for place, memory in store.lasting.find(Filters())]
+    places = sorted({origin for _, _, origin in located}, key=place_order)
     dice.shuffle(places)
     target = dict(zip(places, [*places[1:], *places[:1]], strict=True))
-    # Written first. If the process is interrupted, memories that were not moved yet don't match a row and count as new.
-    rows = [[render_place(target[origin]), fields_of(memory), render_place(origin)] for _, memory, origin in origins]
-    write_file(origins_path, as_json(rows))
-
     with store.transaction(source=_SOURCE) as draft:
-        for place, memory, origin in origins:
+        for place, memory, origin in located:
             if place != target[origin]:
                 draft.remove(place, next(stored for stored in draft.lasting.memories(place) if stored == memory))
-                draft.add(target[origin], "", memory)
+                metadata = {**memory.metadata, _ORIGIN: render_place(origin)}
+                draft.add(target[origin], "", replace(memory, metadata=metadata))
 
 
-def _read_origins(path: Path) -> list[tuple[SubjectKey, Memory, SubjectKey]]:
-    rows: list[tuple[str, Mapping[str, Any], str]] = saved_json(path) if path.is_file() else []
-    return [(parse_place(at), memory_of(dict(memory)), parse_place(origin)) for at, memory, origin in rows]
-
-
-def _origin(moved: list[tuple[SubjectKey, Memory, SubjectKey]], place: SubjectKey, memory: Memory) -> SubjectKey:
+def _origin(place: SubjectKey, memory: Memory) -> SubjectKey:
     """Return the place where a memory was learned. This is its present place unless it was moved."""
-    return next((origin for at, other, origin in moved if at == place and same_words(other, memory)), place)
+    origin = memory.metadata.get(_ORIGIN)
+    return parse_place(origin) if isinstance(origin, str) else place

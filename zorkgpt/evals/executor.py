@@ -2,16 +2,17 @@
 
 import os
 import signal
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
+from threading import Lock
 from types import FrameType
 from typing import Any, Protocol
 
-from zorkgpt.errors import ZorkGPTError, reason_of
+from zorkgpt.errors import EvaluationFailed, ZorkGPTError, reason_of
 from zorkgpt.evals.runs import EvaluationRun, TurnCounter
 
 _FORKS = get_context("forkserver")
@@ -20,35 +21,25 @@ _SAVE_TIMEOUT_S = 30.0
 """Maximum time for an interrupted run to save its progress."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunEvent:
-    """The progress or the end of a run."""
-
-    run: EvaluationRun
-    turns: int | None = None
-    """Turns so far. None if the run has ended."""
-    failure: str = ""
-    """Why the run failed, or "" if it did not."""
-    is_lost: bool = False
-    """Whether the worker died, so that the run can be retried."""
+class WorkerLost(EvaluationFailed):
+    """The worker of a run died, so the run can be retried."""
 
 
 class Executor(Protocol):
-    """An executor of runs."""
+    """An executor of runs. The methods may be called from any thread."""
 
     slots: int
     """Maximum number of runs played at the same time."""
 
-    def submit(self, run: EvaluationRun) -> None:
-        """Start a run, or continue it from its files."""
-        ...
+    def play(self, run: EvaluationRun, count: TurnCounter, limit_s: float | None) -> str:
+        """Play a run, or continue it from its files. Return why it failed, or "" if it did not.
 
-    def events(self, timeout_s: float | None) -> Sequence[RunEvent]:
-        """Wait for events and return them. Empty after the timeout."""
-        ...
+        Args:
+            limit_s: The run is stopped after this time. None for no limit.
 
-    def stop(self, run: EvaluationRun) -> None:
-        """Stop a run. It sends no more events."""
+        Raises:
+            WorkerLost: If the worker died, or the executor was closed.
+        """
         ...
 
     def close(self) -> None:
@@ -56,15 +47,22 @@ class Executor(Protocol):
         ...
 
 
-@dataclass
-class _Process:
-    """A running process and its run."""
+class Deadline:
+    """The time limit of a run, which begins now."""
 
-    run: EvaluationRun
-    process: ForkServerProcess
-    pipe: Connection
-    failure: str | None = None
-    """None until the process reports the end of the run."""
+    def __init__(self, limit_s: float | None) -> None:
+        self.limit_s = limit_s
+        self._ends = None if limit_s is None else time.monotonic() + limit_s
+
+    @property
+    def left_s(self) -> float | None:
+        """The remaining time. None for no limit."""
+        return None if self._ends is None else max(0.0, self._ends - time.monotonic())
+
+    @property
+    def message(self) -> str:
+        """Why a run failed that was stopped."""
+        return f"it took longer than {self.limit_s:g} seconds"
 
 
 @contextmanager
@@ -86,53 +84,49 @@ class ProcessExecutor:
 
     def __init__(self, jobs: int) -> None:
         self.slots = jobs
-        self._running: list[_Process] = []
+        self._running: set[ForkServerProcess] = set()
+        self._is_closed = False
+        self._lock = Lock()
+        """Held while a process is started."""
         _FORKS.set_forkserver_preload(["zorkgpt.evals.runs"])
 
-    def submit(self, run: EvaluationRun) -> None:
-        ours, theirs = _FORKS.Pipe(duplex=False)
-        process = _FORKS.Process(target=play_in_process, args=(run, theirs))
-        with _safe_path():
-            process.start()
-        theirs.close()
-        self._running.append(_Process(run, process, ours))
-
-    def events(self, timeout_s: float | None) -> list[RunEvent]:
-        ready = wait([running.pipe for running in self._running], timeout_s)
-        events = [self._next_event(running) for running in list(self._running) if running.pipe in ready]
-        return [event for event in events if event is not None]
-
-    def _next_event(self, running: _Process) -> RunEvent | None:
+    def play(self, run: EvaluationRun, count: TurnCounter, limit_s: float | None) -> str:
+        deadline, (process, pipe) = Deadline(limit_s), self._start(run)
         try:
-            message: Any = running.pipe.recv()
+            while pipe.poll(deadline.left_s):
+                message: Any = pipe.recv()
+                if isinstance(message, str):
+                    process.join(_SAVE_TIMEOUT_S)
+                    return message
+                count(message)
+            return deadline.message
         except (EOFError, OSError):
-            self._remove(running)
-            if running.failure is None:
-                return RunEvent(running.run, failure="its process died", is_lost=True)
-            return RunEvent(running.run, failure=running.failure)
-        if isinstance(message, int):
-            return RunEvent(running.run, message)
-        running.failure = message
-        return None
-
-    def stop(self, run: EvaluationRun) -> None:
-        self._stop([running for running in self._running if running.run is run])
+            raise WorkerLost("its process died") from None
+        finally:
+            process.terminate()
+            process.join(_SAVE_TIMEOUT_S)
+            process.kill()
+            process.join()
+            pipe.close()
+            self._running.discard(process)
 
     def close(self) -> None:
-        self._stop(list(self._running))
+        with self._lock:
+            self._is_closed = True
+            for process in list(self._running):
+                process.terminate()
 
-    def _stop(self, processes: Sequence[_Process]) -> None:
-        for running in processes:
-            running.process.terminate()
-        for running in processes:
-            running.process.join(_SAVE_TIMEOUT_S)
-            running.process.kill()
-            self._remove(running)
-
-    def _remove(self, running: _Process) -> None:
-        running.process.join()
-        running.pipe.close()
-        self._running.remove(running)
+    def _start(self, run: EvaluationRun) -> tuple[ForkServerProcess, Connection]:
+        with self._lock:
+            if self._is_closed:
+                raise WorkerLost("it was stopped")
+            ours, theirs = _FORKS.Pipe(duplex=False)
+            process = _FORKS.Process(target=play_in_process, args=(run, theirs))
+            with _safe_path():
+                process.start()
+            theirs.close()
+            self._running.add(process)
+        return process, ours
 
 
 def play_in_process(run: EvaluationRun, pipe: Connection) -> None:

@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
+from operator import attrgetter
 
 from session.history import TurnRecord
 from zorkgpt.encoding import as_json
@@ -69,13 +70,12 @@ class TruthCounts:
     @classmethod
     def of(cls, rows: Sequence[ShownMemories]) -> "TruthCounts":
         """Return the sums of the counts of each turn."""
-        names = ("stored", "stored_true", "points", "points_known", "updates", "misled", "omitted", "stale", "resolved")
-        return cls(
-            **{name: sum(getattr(row, name) for row in rows) for name in names},
-            stale_turns=sum(row.stale > 0 for row in rows),
-            acted_on_stale=sum(row.acted_on_stale for row in rows),
-            failed_on_stale=sum(row.failed_on_stale for row in rows),
-        )
+        counts = {
+            each.name: sum(getattr(row, each.name) for row in rows)
+            for each in fields(cls)
+            if each.name != "stale_turns"
+        }
+        return cls(**counts, stale_turns=sum(row.stale > 0 for row in rows))
 
     @property
     def updates_correct(self) -> int:
@@ -367,12 +367,9 @@ def _turns_to_half(episodes: Sequence[EpisodeFigures]) -> float | None:
 
 
 def _ratio(part: str, whole: str) -> Callable[[Sequence[EpisodeFigures]], float | None]:
-    """Return a function that computes the ratio of two fields, each summed over all episodes."""
-
-    def ratio(episodes: Sequence[EpisodeFigures]) -> float | None:
-        return _share(sum(getattr(each, part) for each in episodes), sum(getattr(each, whole) for each in episodes))
-
-    return ratio
+    """Return a function that computes the ratio of two fields, each summed over all episodes. See `attrgetter`."""
+    parts, wholes = attrgetter(part), attrgetter(whole)
+    return lambda episodes: _share(sum(map(parts, episodes)), sum(map(wholes, episodes)))
 
 
 def _total(name: str) -> Callable[[Sequence[EpisodeFigures]], float | None]:
@@ -388,16 +385,6 @@ def _total(name: str) -> Callable[[Sequence[EpisodeFigures]], float | None]:
 def _cost(episodes: Sequence[EpisodeFigures]) -> float | None:
     costs = [usage.cost for episode in episodes for usage in episode.usage.values()]
     return None if not costs or None in costs else sum(cost for cost in costs if cost is not None)
-
-
-def _of_truth(part: str, whole: str) -> Callable[[Sequence[EpisodeFigures]], float | None]:
-    """Return a function that computes the ratio of two `TruthCounts` fields, each summed over all episodes."""
-
-    def ratio(episodes: Sequence[EpisodeFigures]) -> float | None:
-        counts = [episode.truth for episode in episodes]
-        return _share(sum(getattr(each, part) for each in counts), sum(getattr(each, whole) for each in counts))
-
-    return ratio
 
 
 def _resistance(episodes: Sequence[EpisodeFigures]) -> float | None:
@@ -447,35 +434,35 @@ METRICS: tuple[Metric, ...] = (
         "extraction_precision",
         Group.HALUMEM,
         "extraction precision: stored memories that are true",
-        _of_truth("stored_true", "stored"),
+        _ratio("truth.stored_true", "truth.stored"),
         "%",
     ),
     Metric(
         "extraction_recall",
         Group.HALUMEM,
         "extraction recall: visible facts that were stored",
-        _of_truth("points_known", "points"),
+        _ratio("truth.points_known", "truth.points"),
         "%",
     ),
     Metric(
         "updates_correct",
         Group.HALUMEM,
         "updates correct: outdated memories withdrawn or annotated",
-        _of_truth("updates_correct", "updates"),
+        _ratio("truth.updates_correct", "truth.updates"),
         "%",
     ),
     Metric(
         "updates_hallucinated",
         Group.HALUMEM,
         "updates hallucinated: another untrue memory was stored",
-        _of_truth("misled", "updates"),
+        _ratio("truth.misled", "truth.updates"),
         "%",
     ),
     Metric(
         "updates_omitted",
         Group.HALUMEM,
         "updates omitted: outdated memories left unchanged",
-        _of_truth("omitted", "updates"),
+        _ratio("truth.omitted", "truth.updates"),
         "%",
     ),
     Metric(
@@ -489,21 +476,21 @@ METRICS: tuple[Metric, ...] = (
         "state_resolution",
         Group.STALE,
         "state resolution: stale memories not shown as true",
-        _of_truth("resolved", "stale"),
+        _ratio("truth.resolved", "truth.stale"),
         "%",
     ),
     Metric(
         "premise_resistance",
         Group.STALE,
         "premise resistance: turns with a stale memory and no failed action based on it",
-        _of_truth("resisted_turns", "stale_turns"),
+        _ratio("truth.resisted_turns", "truth.stale_turns"),
         "%",
     ),
     Metric(
         "policy_adaptation",
         Group.STALE,
         "policy adaptation: actions on an object of a stale memory that had an effect",
-        _of_truth("adapted", "acted_on_stale"),
+        _ratio("truth.adapted", "truth.acted_on_stale"),
         "%",
     ),
     Metric("calls", Group.COST, "model calls", _total("calls")),

@@ -1,31 +1,29 @@
 """An executor that plays the runs of an evaluation on a Ray cluster.
 
-The machines don't have to share a file system. The inputs and the folder of a run are sent to its worker, and the
-folder is sent back at the end.
+The machines share the folder of the evaluation or, if they have no common file system, a remote store. A worker takes
+the folder of its run from the store and puts it back at the end.
 """
 
-import io
 import os
 import shutil
 import sys
-import tarfile
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.errors import ConfigurationError, reason_of
-from zorkgpt.evals.executor import RunEvent, failure_of
-from zorkgpt.evals.runs import EvaluationRun
+from zorkgpt.errors import ConfigurationError, FileError, reason_of
+from zorkgpt.evals.executor import Deadline, WorkerLost, failure_of
+from zorkgpt.evals.runs import EvaluationRun, TurnCounter
+from zorkgpt.evals.storage import ResultStore
 from zorkgpt.extras import require
 
 LOCAL = "local"
 _BETWEEN_TURNS_S = 1.0
 """Interval between a worker's reports of its turns."""
-_NOT_COPIED = (".lock", ".tmp")
-"""Suffixes of files that are not copied."""
+_CLOSE_TIMEOUT_S, _BETWEEN_LOOKS_S = 10.0, 0.05
 
 
 class RayExecutor:
@@ -34,65 +32,65 @@ class RayExecutor:
     Args:
         address: Address of a cluster, or "local" to start one on this machine.
         jobs: The number of parallel runs. Defaults to the number of CPUs in the cluster.
+        store: The URL of the remote store. None if all machines share the folder of the evaluation.
 
     Raises:
         ConfigurationError: If Ray is not installed, or the cluster can't be reached.
     """
 
-    def __init__(self, address: str, jobs: int | None = None) -> None:
+    def __init__(self, address: str, jobs: int | None = None, store: str | None = None) -> None:
         require("ray")
         self._ray = _connected(address, jobs)
         processors = self._ray.cluster_resources().get("CPU", 1)
         self.slots = jobs or int(processors)
         # Runs that wait for a model use little CPU time, so there may be more runs than CPUs.
         share = min(1.0, processors / self.slots)
-        self._play = self._ray.remote(num_cpus=share, max_retries=0)(play_on_worker)
-        self._streams: dict[Any, EvaluationRun] = {}
-        """The stream of results of each running run."""
-        self._inputs: dict[Path, Any] = {}
-        """Input of a run → its reference in the cluster."""
+        self._task = self._ray.remote(num_cpus=share, max_retries=0)(play_on_worker)
+        self._store = store
+        self._streams: set[Any] = set()
+        """The streams of results of the running runs."""
+        self._is_closed = False
 
-    def submit(self, run: EvaluationRun) -> None:
-        for path in run.inputs:
-            if path not in self._inputs:
-                self._inputs[path] = self._ray.put((path, packed(path)))
-        inputs = [self._inputs[path] for path in run.inputs]
-        folder = packed(run.folder) if run.folder.is_dir() else b""
-        self._streams[self._play.options(num_returns="streaming").remote(run, folder, *inputs)] = run
-
-    def events(self, timeout_s: float | None) -> list[RunEvent]:
-        ready, _ = self._ray.wait(list(self._streams), num_returns=1, timeout=timeout_s)
-        return [event for stream in ready if (event := self._next_event(stream)) is not None]
-
-    def _next_event(self, stream: Any) -> RunEvent | None:
-        run = self._streams[stream]
+    def play(self, run: EvaluationRun, count: TurnCounter, limit_s: float | None) -> str:
+        deadline, errors = Deadline(limit_s), self._ray.exceptions
+        if self._is_closed:
+            raise WorkerLost("it was stopped")
+        inputs = {path: path.read_bytes() for path in run.inputs}
+        stream = self._task.options(num_returns="streaming").remote(run, inputs, self._store)
+        self._streams.add(stream)
         try:
-            message = self._ray.get(next(stream))
-        except StopIteration:
-            del self._streams[stream]
-            return RunEvent(run, failure="its worker ended without a result", is_lost=True)
-        except (self._ray.exceptions.RayTaskError, self._ray.exceptions.RaySystemError) as error:
-            del self._streams[stream]
-            return RunEvent(run, failure=reason_of(error))
-        except self._ray.exceptions.RayError as error:
-            del self._streams[stream]
-            return RunEvent(run, failure=f"its worker was lost: {reason_of(error)}", is_lost=True)
-        if isinstance(message, int):
-            return RunEvent(run, message)
-        del self._streams[stream]
-        failure, data = message
-        _replace_folder(run.folder, data)
-        return RunEvent(run, failure=failure)
-
-    def stop(self, run: EvaluationRun) -> None:
-        for stream in [stream for stream, streamed in self._streams.items() if streamed is run]:
+            while self._ray.wait([stream], timeout=deadline.left_s)[0]:
+                message = self._ray.get(next(stream))
+                if isinstance(message, str):
+                    self._fetch(run)
+                    return message
+                count(message)
             self._ray.cancel(stream, force=True)
-            del self._streams[stream]
+            return deadline.message
+        except StopIteration:
+            raise WorkerLost("its worker ended without a result") from None
+        except (errors.RayTaskError, errors.RaySystemError, FileError) as error:
+            return reason_of(error)
+        except errors.RayError as error:
+            raise WorkerLost(f"its worker was lost: {reason_of(error)}") from None
+        finally:
+            self._streams.discard(stream)
 
     def close(self) -> None:
-        for run in list(self._streams.values()):
-            self.stop(run)
+        self._is_closed = True
+        for stream in list(self._streams):
+            self._ray.cancel(stream, force=True)
+        # Other threads must not use Ray after its end.
+        ends = time.monotonic() + _CLOSE_TIMEOUT_S
+        while self._streams and time.monotonic() < ends:
+            time.sleep(_BETWEEN_LOOKS_S)
         self._ray.shutdown()
+
+    def _fetch(self, run: EvaluationRun) -> None:
+        """Replace the folder of a run by the one that its worker stored."""
+        if self._store is not None:
+            shutil.rmtree(run.folder, ignore_errors=True)
+            ResultStore(self._store).fetch(run.root, run.folder)
 
 
 def _connected(address: str, jobs: int | None) -> Any:
@@ -118,32 +116,35 @@ def _connected(address: str, jobs: int | None) -> Any:
     return ray
 
 
-def play_on_worker(run: EvaluationRun, folder: bytes, *inputs: tuple[Path, bytes]) -> Iterator[int | tuple[str, bytes]]:
+def play_on_worker(run: EvaluationRun, inputs: Mapping[Path, bytes], store_url: str | None) -> Iterator[int | str]:
     """Play a run on a worker.
 
     Args:
-        folder: The packed folder of the run from an earlier attempt, or b"".
-        inputs: The path and packed content of each input.
+        inputs: The content of each input.
+        store_url: The remote store with the folder of the run. None if this machine has the folder.
 
     Yields:
-        The number of turns so far, repeatedly. At the end, why the run failed (or ""), and its packed folder.
+        The number of turns so far, repeatedly. At the end, why the run failed, or "".
     """
-    scratch = Path(tempfile.mkdtemp(prefix="zorkgpt-"))
-    try:
-        root, places = scratch / "root", dict[Path, Path]()
-        for path, data in inputs:
+    with tempfile.TemporaryDirectory(prefix="zorkgpt-", ignore_cleanup_errors=True) as scratch:
+        places = dict[Path, Path]()
+        for path, data in inputs.items():
             # Keep files of the same folder together, because the profile of a story is found beside it.
-            places[path] = scratch / sha256(bytes(path.parent)).hexdigest()[:8] / path.name
-            unpack(data, places[path])
-        moved = run.moved(root, places)
-        if folder:
-            unpack(folder, moved.folder)
-        yield from _turns_and_end(moved)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+            places[path] = Path(scratch) / sha256(bytes(path.parent)).hexdigest()[:8] / path.name
+            places[path].parent.mkdir(exist_ok=True)
+            places[path].write_bytes(data)
+        if store_url is None:
+            yield from _turns_and_end(run.moved(run.root, places))
+            return
+        store, moved = ResultStore(store_url), run.moved(Path(scratch) / "root", places)
+        store.fetch(moved.root, moved.folder)
+        for message in _turns_and_end(moved):
+            if isinstance(message, str):
+                store.keep(moved.root, moved.folder)
+            yield message
 
 
-def _turns_and_end(run: EvaluationRun) -> Iterator[int | tuple[str, bytes]]:
+def _turns_and_end(run: EvaluationRun) -> Iterator[int | str]:
     from queue import SimpleQueue
     from threading import Thread
 
@@ -165,36 +166,4 @@ def _turns_and_end(run: EvaluationRun) -> Iterator[int | tuple[str, bytes]]:
             last = time.monotonic()
             yield turns
     player.join()
-    yield (ended[0] if ended else "it ended without a result"), packed(run.folder) if run.folder.is_dir() else b""
-
-
-def packed(path: Path) -> bytes:
-    """Return a file or folder as an archive."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=1) as archive:
-        archive.add(path, arcname=".", filter=lambda member: None if member.name.endswith(_NOT_COPIED) else member)
-    return buffer.getvalue()
-
-
-def unpack(data: bytes, path: Path) -> None:
-    """Extract an archive made by `packed`."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
-        [first, *_] = members = archive.getmembers()
-        if first.isfile():
-            content = archive.extractfile(first)
-            assert content is not None
-            path.write_bytes(content.read())
-        else:
-            archive.extractall(path, members, filter="data")
-
-
-def _replace_folder(folder: Path, data: bytes) -> None:
-    """Replace the folder of a run by the archive from its worker."""
-    if not data:
-        return
-    draft = folder.with_name(f".{folder.name}.arriving")
-    shutil.rmtree(draft, ignore_errors=True)
-    unpack(data, draft)
-    shutil.rmtree(folder, ignore_errors=True)
-    draft.rename(folder)
+    yield ended[0] if ended else "it ended without a result"

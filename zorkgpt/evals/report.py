@@ -10,18 +10,14 @@ from typing import Any
 from urllib.parse import quote
 
 from zorkgpt.evals.ablations import Ablation
-from zorkgpt.evals.metrics import METRICS, EpisodeFigures, Metric, RunFigures
+from zorkgpt.evals.metrics import METRICS, EpisodeFigures, RunFigures
 from zorkgpt.evals.results import (
-    SAMPLE_LABEL,
-    USAGE_HEADER,
     EvaluationResults,
     Interval,
     StorySummary,
-    grouped,
-    interval_text,
+    general_tables,
     name_of,
-    time_rows,
-    usage_rows,
+    story_tables,
 )
 from zorkgpt.evals.runs import EvaluationRun
 from zorkgpt.extras import MissingExtra, importing
@@ -56,16 +52,11 @@ def report(results: EvaluationResults, pages: Pages) -> str:
         described=described,
         handicaps={name.replace("_", " "): "yes" if given else "no" for name, given in described["handicaps"].items()},
         settings=described.get("settings", {}),
-        stories=[_story(story, results.metrics) for story in results.stories],
+        stories=[(story.title, story.sha256, story_tables(story, results.metrics)) for story in results.stories],
         pictures=pictures,
         missing=missing,
-        usage=[USAGE_HEADER, *rows] if (rows := usage_rows(results)) else [],
-        times=[times[0], *times[1]] if (times := time_rows(results)) else [],
+        tables=general_tables(results),
         runs=[_run(figures, pages) for figures in results.runs],
-        failures=[
-            (failed.run.story.title or failed.run.game.stem, failed.run.ablation.value, failed.run.seed, failed.failure)
-            for failed in results.failures
-        ],
     )
 
 
@@ -76,28 +67,6 @@ def _pictures(results: EvaluationResults) -> tuple[list[tuple[str, str]], str]:
     except MissingExtra as error:
         return [], str(error)
     return [(caption, f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}") for caption, svg in pictures], ""
-
-
-def _story(story: StorySummary, metrics: Sequence[Metric]) -> dict[str, Any]:
-    others = [ablation for ablation in story.ablations if ablation is not Ablation.ON]
-    groups = []
-    for group, members in grouped(metrics):
-        rows = []
-        for metric in members:
-            means = [interval_text(metric, story.means.get((ablation, metric.name))) for ablation in story.ablations]
-            gaps = [interval_text(metric, story.differences.get((ablation, metric.name))) for ablation in others]
-            if any(means):
-                rows.append((metric.label, means, gaps))
-        groups += [(group.value, rows)] if rows else []
-    return {
-        "title": story.title,
-        "sha256": story.sha256,
-        "ablations": [ablation.value for ablation in story.ablations],
-        "others": [ablation.value for ablation in others] if story.differences else [],
-        "samples": [str(sample) for sample in story.samples.values()],
-        "sample_label": SAMPLE_LABEL,
-        "groups": groups,
-    }
 
 
 def _run(figures: RunFigures, pages: Pages) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from zorkgpt.encoding import as_json
 from zorkgpt.errors import reason_of
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome
-from zorkgpt.evals.metrics import METRICS, EpisodeFigures, Group, Metric, RoleUsage, RunFigures, TruthCounts, figures_of
+from zorkgpt.evals.metrics import METRICS, Metric, RoleUsage, RunFigures, TruthCounts, figures_of
 from zorkgpt.evals.protocols import Headline
 from zorkgpt.evals.runs import EvaluationRun
 from zorkgpt.llm.roles import Role
@@ -212,28 +212,79 @@ def _curve(games: Sequence[RunFigures], field: str) -> list[Interval | None]:
     return curve
 
 
-# As a table
+# As tables
+
+
+@dataclass(frozen=True, slots=True)
+class ResultTable:
+    """A table of a report."""
+
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    """A row with a single cell is the heading of a group."""
+    is_trusted: bool = True
+    """False if the cells contain text from story files or errors."""
+
+
+def story_tables(story: StorySummary, metrics: Sequence[Metric]) -> list[ResultTable]:
+    """Return the tables of a story: the means, the means by episode, and the differences to the whole memory."""
+    samples = [SAMPLE_LABEL, *map(str, story.samples.values())]
+    tables = [ResultTable("", ["", *story.ablations], [samples, *_grouped(story.means, story.ablations, metrics)])]
+    if story.has_curve:
+        tables.append(_by_episode(story))
+    if story.differences:
+        others = [ablation for ablation in story.ablations if ablation is not Ablation.ON]
+        header = ["", *(f"on − {ablation}" for ablation in others)]
+        rows = _grouped(story.differences, others, metrics)
+        tables.append(ResultTable("Difference to the whole memory, paired by seed:", header, rows))
+    return tables
+
+
+def general_tables(results: EvaluationResults) -> dict[str, ResultTable]:
+    """Return heading → table of model usage, times and unfinished runs, as far as there are any."""
+    usage = [
+        [
+            ablation.value,
+            role,
+            f"{usage.calls:,}",
+            f"{usage.tokens:,}",
+            "unknown" if usage.cost is None else f"{usage.cost:.4f}",
+            f"{usage.seconds:.0f}",
+        ]
+        for (ablation, role), usage in usage_by_role(results.runs).items()
+    ]
+    times = ms_by_part(results.runs)
+    names = dict.fromkeys(name for parts in times.values() for name in parts)
+    parts = [[name, *(f"{parts.get(name, 0):,.2f}" for parts in times.values())] for name in names]
+    parts += [["total", *(f"{sum(parts.values()):,.2f}" for parts in times.values())]] if times else []
+    failures = [
+        [
+            failed.run.story.title or failed.run.game.stem,
+            failed.run.ablation.value,
+            str(failed.run.seed),
+            failed.failure,
+        ]
+        for failed in results.failures
+    ]
+    tables = {
+        "Model usage by role": ResultTable("", ["ablation", "role", *_USAGE], usage),
+        "Time by part (ms per turn)": ResultTable("", ["part", *times], parts),
+        "Unfinished runs": ResultTable("", ["story", "ablation", "seed", "reason"], failures, is_trusted=False),
+    }
+    return {heading: table for heading, table in tables.items() if table.rows}
 
 
 def tables(results: EvaluationResults) -> str:
     """Return the results as Markdown."""
     parts = []
     for story in results.stories:
-        parts += [f"## {escaped(story.title)}", _means(story, results.metrics)]
-        if story.has_curve:
-            parts += ["Mean by episode:", _by_episode(story)]
-        if story.differences:
-            parts += ["Difference to the whole memory, paired by seed:", _differences(story, results.metrics)]
-    if rows := usage_rows(results):
-        parts += ["## Model usage by role", markdown_table(USAGE_HEADER, rows)]
-    if times := time_rows(results):
-        parts += ["## Time by part (ms per turn)", markdown_table(*times)]
-    if results.failures:
-        rows = [
-            [escaped(failed.run.game.stem), failed.run.ablation.value, str(failed.run.seed), escaped(failed.failure)]
-            for failed in results.failures
-        ]
-        parts += ["## Unfinished runs", markdown_table(["story", "ablation", "seed", "reason"], rows)]
+        parts.append(f"## {escaped(story.title)}")
+        for table in story_tables(story, results.metrics):
+            parts += [*filter(None, [table.caption]), markdown_table(table.header, table.rows)]
+    for heading, table in general_tables(results).items():
+        rows = table.rows if table.is_trusted else [list(map(escaped, row)) for row in table.rows]
+        parts += [f"## {heading}", markdown_table(table.header, rows)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -245,85 +296,33 @@ def interval_text(metric: Metric, value: Interval | None) -> str:
     return mean if value.count < 2 else f"{mean} [{metric.shown(value.low)}, {metric.shown(value.high)}]"
 
 
-USAGE_HEADER = ("ablation", "role", "calls", "tokens", "cost", "seconds")
-
-
-def usage_rows(results: EvaluationResults) -> list[list[str]]:
-    """Return the model usage of each ablation and role. Empty without model calls."""
-    return [
-        [
-            ablation.value,
-            role,
-            f"{usage.calls:,}",
-            f"{usage.tokens:,}",
-            "unknown" if usage.cost is None else f"{usage.cost:.4f}",
-            f"{usage.seconds:.0f}",
-        ]
-        for (ablation, role), usage in usage_by_role(results.runs).items()
-    ]
-
-
-def time_rows(results: EvaluationResults) -> tuple[list[str], list[list[str]]] | None:
-    """Return the header and the rows of the time by part, with a total. None if the logs have no times."""
-    times = ms_by_part(results.runs)
-    if not times:
-        return None
-    names = dict.fromkeys(name for parts in times.values() for name in parts)
-    rows = [[name, *(f"{parts.get(name, 0):,.2f}" for parts in times.values())] for name in names]
-    rows.append(["total", *(f"{sum(parts.values()):,.2f}" for parts in times.values())])
-    return ["part", *times], rows
-
-
-def _means(story: StorySummary, metrics: Sequence[Metric]) -> str:
-    samples = [SAMPLE_LABEL, *map(str, story.samples.values())]
-    return markdown_table(["", *story.ablations], [samples, *_grouped(story.means, story.ablations, metrics)])
-
-
-def _differences(story: StorySummary, metrics: Sequence[Metric]) -> str:
-    others = [ablation for ablation in story.ablations if ablation is not Ablation.ON]
-    header = ["", *(f"on − {ablation}" for ablation in others)]
-    return markdown_table(header, _grouped(story.differences, others, metrics))
-
-
 def _grouped(means: Means, ablations: Sequence[Ablation], metrics: Sequence[Metric]) -> list[list[str]]:
-    """Return a row for each metric with a value, and a heading before each group."""
+    """Return a row for each metric with a value, and a heading before each group, in the order of the first metrics."""
     rows: list[list[str]] = []
-    for group, members in grouped(metrics):
-        group_rows = []
-        for metric in members:
-            cells = [interval_text(metric, means.get((ablation, metric.name))) for ablation in ablations]
-            if any(cells):
-                group_rows.append([metric.label, *cells])
-        if group_rows:
-            rows += [[f"**{group}**", *("" for _ in ablations)], *group_rows]
+    for group in dict.fromkeys(metric.group for metric in metrics):
+        group_rows = [
+            [metric.label, *(interval_text(metric, means.get((ablation, metric.name))) for ablation in ablations)]
+            for metric in metrics
+            if metric.group is group and any((ablation, metric.name) in means for ablation in ablations)
+        ]
+        rows += [[group.value], *group_rows] if group_rows else []
     return rows
 
 
-def grouped(metrics: Sequence[Metric]) -> list[tuple[Group, list[Metric]]]:
-    """Return the metrics by group, in the order of their first appearance."""
-    groups = dict.fromkeys(metric.group for metric in metrics)
-    return [(group, [metric for metric in metrics if metric.group is group]) for group in groups]
-
-
-def _by_episode(story: StorySummary) -> str:
+def _by_episode(story: StorySummary) -> ResultTable:
     count = max(map(len, story.scores.values()))
     step = -(-count // _MAX_ROWS)
-    chosen = sorted({*range(0, count, step), count - 1})
     header = ["episode"]
     header += [f"score, {ablation}" for ablation in story.ablations]
     header += [f"repeated failures, {ablation}" for ablation in story.ablations]
     rows = []
-    for at in chosen:
+    for at in sorted({*range(0, count, step), count - 1}):
         scores = [_at(story.scores[ablation], at) for ablation in story.ablations]
         repeated = [_at(story.repeated[ablation], at) for ablation in story.ablations]
-        rows.append(
-            [
-                str(at + 1),
-                *("" if score is None else f"{score.mean:.1f}" for score in scores),
-                *("" if share is None else f"{100 * share.mean:.1f} %" for share in repeated),
-            ]
-        )
-    return markdown_table(header, rows)
+        cells = ["" if score is None else f"{score.mean:.1f}" for score in scores]
+        cells += ["" if share is None else f"{100 * share.mean:.1f} %" for share in repeated]
+        rows.append([str(at + 1), *cells])
+    return ResultTable("Mean by episode:", header, rows)
 
 
 def _at(curve: Sequence[Interval | None], at: int) -> Interval | None:
@@ -331,8 +330,9 @@ def _at(curve: Sequence[Interval | None], at: int) -> Interval | None:
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table. Untrusted text must be escaped."""
-    lines = [f"| {' | '.join(row)} |" for row in (header, *rows)]
+    """Return a Markdown table. Untrusted text must be escaped. A row with a single cell is the heading of a group."""
+    whole = [row if len(row) > 1 else [f"**{row[0]}**", *[""] * (len(header) - 1)] for row in rows]
+    lines = [f"| {' | '.join(row)} |" for row in (header, *whole)]
     lines.insert(1, "| " + " | ".join("---" for _ in header) + " |")
     return "\n".join(lines)
 
@@ -411,6 +411,7 @@ _COLUMNS = (
 """The fields of an episode that are copied to the CSV file."""
 _TRUTH = tuple(each.name for each in fields(TruthCounts))
 _USAGE = ("calls", "tokens", "cost", "seconds")
+_METRIC = {metric.name: metric for metric in METRICS}
 
 
 def as_csv(results: EvaluationResults) -> bytes:
@@ -428,19 +429,13 @@ def as_csv(results: EvaluationResults) -> bytes:
             values: list[Any] = [*identity, run.choice.kind]
             values += [getattr(episode, column) for column in _COLUMNS]
             values += [getattr(episode.truth, column) for column in _TRUTH]
-            values += _total_usage(episode)
+            values += [_METRIC[name].of([episode]) or 0 for name in ("places", "calls", "tokens")]
+            values.append(_METRIC["cost"].of([episode]))
             usage = [episode.usage.get(role, RoleUsage()) for role in roles]
             values += [getattr(of_role, name) for of_role in usage for name in _USAGE]
             values += [episode.parts_s.get(part) for part in Part]
             writer.writerow([_cell(value) for value in values])
     return out.getvalue().encode("utf-8", "replace")
-
-
-def _total_usage(episode: EpisodeFigures) -> list[Any]:
-    costs = [usage.cost for usage in episode.usage.values()]
-    cost = None if None in costs or not costs else sum(each for each in costs if each is not None)
-    calls = sum(usage.calls for usage in episode.usage.values())
-    return [len(episode.places), calls, sum(usage.tokens for usage in episode.usage.values()), cost]
 
 
 def _cell(value: Any) -> Any:

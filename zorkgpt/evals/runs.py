@@ -22,10 +22,11 @@ from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError, ConfigurationError, EpisodeInUse, EvaluationFailed
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.protocols import EvaluationProtocol
-from zorkgpt.evals.truth import LocatedEphemeral, TruthRecorder, ephemeral_of
+from zorkgpt.evals.truth import StatementKey, TruthRecorder, ephemeral_of
 from zorkgpt.files import write_file
 from zorkgpt.llm.roles import Role
 from zorkgpt.log import logging_to
+from zorkgpt.memory.models import Memory
 from zorkgpt.run_folder import run_directory
 from zorkgpt.runlog.episodes import last_end, read_episode
 from zorkgpt.runlog.events import FINAL_ENDINGS, EpisodeEnded, EpisodeEnding, EpisodeResumed, EpisodeStarted
@@ -276,7 +277,7 @@ class EvaluationRun:
         episode: int,
         files: EpisodeFiles,
         turns: int,
-        undone: frozenset[LocatedEphemeral],
+        undone: dict[StatementKey, Memory],
         counting: "TurnCounting",
     ) -> None:
         """Play an episode, or the rest of it, in its working directory.
@@ -326,9 +327,9 @@ class EvaluationRun:
         section = config.orchestrator.model_copy(update={"max_turns_per_episode": turns, "ask_in_background": False})
         return config.model_copy(update={"orchestrator": section})
 
-    def _undone(self, played: list[EpisodeFiles]) -> frozenset[LocatedEphemeral]:
+    def _undone(self, played: list[EpisodeFiles]) -> dict[StatementKey, Memory]:
         """Return the ephemeral memories of earlier episodes."""
-        return frozenset(memory for files in played for memory in ephemeral_of(files.directory, files.number))
+        return {key: memory for files in played for key, memory in ephemeral_of(files.directory, files.number).items()}
 
 
 def plan(

@@ -51,12 +51,17 @@ class ResultStore:
             reason = shown_url(reason_of(error))
             raise ConfigurationError(f"--out {self.shown} can't be used: {reason}") from None
 
-    def fetch(self, folder: Path) -> None:
-        """Download the files that are not in this folder.
+    def fetch(self, root: Path, folder: Path | None = None) -> None:
+        """Download the files that are not in a folder.
+
+        Args:
+            root: The folder that the store mirrors.
+            folder: The folder in it. Defaults to `root`.
 
         Raises:
             FileError: If the store can't be read.
         """
+        below = (folder or root).resolve()
         try:
             stored = self._files.find(self._root) if self._files.exists(self._root) else []
             for name in stored:
@@ -64,10 +69,8 @@ class ResultStore:
                 if not (relative.startswith("runs/") or relative in _RESULTS):
                     # The URL may contain other files.
                     continue
-                path = (folder / relative).resolve()
-                if not path.is_relative_to(folder.resolve()):
-                    continue
-                if not path.exists():
+                path = (root / relative).resolve()
+                if path.is_relative_to(below) and not path.exists():
                     path.parent.mkdir(parents=True, exist_ok=True)
                     draft = path.with_name(f".{path.name}.arriving")
                     self._files.get_file(name, str(draft))

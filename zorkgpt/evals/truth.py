@@ -165,9 +165,9 @@ class TruthRecorder:
         earlier: The ephemeral memories of earlier episodes.
     """
 
-    def __init__(self, earlier: frozenset["LocatedEphemeral"]) -> None:
+    def __init__(self, earlier: Mapping[StatementKey, Memory]) -> None:
         self._followed: Services | None = None
-        self._earlier = {each.key: each.memory for each in sorted(earlier, key=lambda each: str(each.key))}
+        self._earlier = dict(sorted(earlier.items(), key=lambda item: str(item[0])))
         self._undone: list[StatementKey] = []
         self._here: dict[StatementKey, _PriorMemory] = {}
         """The memories of the player's place."""
@@ -369,28 +369,16 @@ def read_shown(directory: Path) -> Iterator[ShownMemories]:
     yield from (rows[turn] for turn in sorted(rows))
 
 
-@dataclass(frozen=True, slots=True)
-class LocatedEphemeral:
-    """An ephemeral memory of an earlier episode."""
-
-    key: StatementKey
-    memory: Memory = field(compare=False)
-
-
-def located(place: PlaceKey, memory: Memory) -> LocatedEphemeral:
-    return LocatedEphemeral(_key(place, memory), memory)
-
-
-def ephemeral_of(directory: Path, episode: int) -> frozenset[LocatedEphemeral]:
+def ephemeral_of(directory: Path, episode: int) -> dict[StatementKey, Memory]:
     """Return the ephemeral memories of an episode at its end."""
     with closing(sidecar(directory.parent.parent / "Memories.md")) as database:
         found = Journal(database).ephemeral(episode)
-    return frozenset(
-        located(place, memory)
+    return {
+        _key(place, memory): memory
         for place, memories in found.items()
         for memory in memories
         if is_place(place) and is_current(memory)
-    )
+    }
 
 
 def _key(place: PlaceKey, memory: Memory) -> StatementKey:

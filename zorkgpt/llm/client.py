@@ -5,12 +5,10 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
 from contextlib import nullcontext
-from contextvars import copy_context
 from dataclasses import dataclass, field, replace
-from threading import RLock, Thread
-from typing import Any, TypeVar
+from threading import RLock
+from typing import Any
 
 from pydantic import BaseModel, SecretStr
 
@@ -36,6 +34,7 @@ from zorkgpt.llm.structured import ask_for, clipped_numbers
 from zorkgpt.llm.tools import Toolbox
 from zorkgpt.llm.usage import CallRecord, Ledger, cost_of, estimated, price_of
 from zorkgpt.log import get_logger
+from zorkgpt.timeouts import with_timeout
 
 log = get_logger(__name__)
 
@@ -56,7 +55,6 @@ Endpoint = tuple[str, str]
 """Base URL and model."""
 Reader = Callable[[wire.RawAnswer, wire.RequestForm], bool]
 """Returns whether an answer has what its role expects."""
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,7 +417,7 @@ class LLMClient:
             connection = self._connection(role)
             self._calls_on[id(connection)] += 1
         try:
-            return _with_timeout(max(0.0, ends - time.monotonic()), lambda: self._response(connection, arguments))
+            return with_timeout(max(0.0, ends - time.monotonic()), lambda: self._response(connection, arguments))
         except TimeoutError:
             # The call still waits in its thread. Closing the connection ends it, and all other calls on it.
             with self._guard:
@@ -541,23 +539,3 @@ def as_llm(
         base_url = str(getattr(client, "base_url", "")) or type(client).__name__
         settings = LLMSettings.single(model, base_url=base_url, api_key=key if isinstance(key, str) else None)
     return LLMClient(settings, on_call=on_call, connect=lambda *_: client)
-
-
-def _with_timeout(seconds: float, call: Callable[[], Result]) -> Result:
-    """Return the result of a call, or raise its error.
-
-    A socket's own timeout restarts with every byte, so a slow server could block the caller forever.
-
-    Raises:
-        TimeoutError: If the call takes longer. It continues in a daemon thread.
-    """
-    outcome: Future[Result] = Future()
-
-    def run() -> None:
-        try:
-            outcome.set_result(call())
-        except BaseException as error:
-            outcome.set_exception(error)
-
-    Thread(target=copy_context().run, args=(run,), daemon=True, name="model call").start()
-    return outcome.result(timeout=seconds)

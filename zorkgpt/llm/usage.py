@@ -127,15 +127,6 @@ class Tally:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class UsageSnapshot:
-    """The usage at one point in time."""
-
-    total: Tally
-    by_role: Mapping[str, Tally]
-    by_episode: Mapping[str, Tally]
-
-
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
     """Return the first price whose pattern matches the model's name, with list prices last. None if there is none."""
     candidates = chain(prices.items(), LIST_PRICES.items())
@@ -252,13 +243,8 @@ class Ledger:
         self._tallies = {(episode, role): Tally(**tally) for episode, role, tally in state["tallies"]}
         self.add_spent(int(state["tokens"]), float(state["cost"]))
 
-    def snapshot(self) -> UsageSnapshot:
-        """Return the sums in total, by role and by episode."""
-        by_role: dict[str, Tally] = {}
-        by_episode: dict[str, Tally] = {}
+    @property
+    def total(self) -> Tally:
+        """The sums of all calls."""
         with self.guard:
-            tallies = dict(self._tallies)
-        for (episode, role), tally in tallies.items():
-            by_role[role] = by_role.get(role, Tally()) + tally
-            by_episode[episode] = by_episode.get(episode, Tally()) + tally
-        return UsageSnapshot(sum(tallies.values(), Tally()), by_role, by_episode)
+            return sum(self._tallies.values(), Tally())

@@ -55,7 +55,7 @@ def change(files: RunFiles, place: SubjectKey, body: bytes) -> tuple[int, dict[s
     changes = Edit(**requested.model_dump(exclude={"title", "expected"}))
     try:
         # Opened for each edit, so that the store doesn't stay in memory.
-        store = MarkdownStore(files.workdir / files.names.memory)
+        store = MarkdownStore(files.memory_path)
         memory = edit(store, place, requested.title, changes, expected=requested.expected)
     except MemoryConflict as error:
         return 409, {"error": str(error)}

@@ -1,10 +1,8 @@
 """Indexes of an episode's two logs: the position of each turn and model call, and the columns of all turns."""
 
 import re
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -186,11 +184,6 @@ class EpisodeIndex:
     def age_s(self) -> float:
         """Seconds since the file was last written."""
         return self.lines.age_s()
-
-    @property
-    def written(self) -> str:
-        """The time when the file was last written, in ISO 8601."""
-        return datetime.fromtimestamp(time.time() - self.age_s, UTC).isoformat()
 
     @property
     def is_played(self) -> bool | None:

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from session.game_configuration import GameConfiguration
 from zorkgpt.errors import FileError, ViewerError
 from zorkgpt.files import write_file
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import place_order
 from zorkgpt.viewer.answers import PAGE_TURNS, Answers
 from zorkgpt.viewer.json_lines import place_address
-from zorkgpt.viewer.run_files import RunFileNames, RunFiles, open_run
+from zorkgpt.viewer.run_files import RunFiles, open_run
 
 STATIC = Path(__file__).parent / "static"
 _MAX_BYTES_OF_CALLS = 60_000_000
@@ -33,7 +34,7 @@ _UNQUOTED = "!~*'()"
 _EXPORT = re.compile(r"^export (?:(?:async )?function|class|const) (\w+)", re.MULTILINE)
 
 
-def export_run(given: Path, out: Path, *, episodes: str | None = None, names: RunFileNames | None = None) -> int:
+def export_run(given: Path, out: Path, *, episodes: str | None = None, config: GameConfiguration | None = None) -> int:
     """Write the run to one HTML file. Return its size in bytes.
 
     Args:
@@ -44,7 +45,7 @@ def export_run(given: Path, out: Path, *, episodes: str | None = None, names: Ru
     """
     if not out.name:
         raise ViewerError("Name a file for the export, such as --export run.html.")
-    files = open_run(given, names=names)
+    files = open_run(given, config=config)
     page = exported(files, chosen_episodes(files, episodes)).encode("utf-8", "backslashreplace")
     try:
         write_file(out, page)

@@ -13,7 +13,7 @@ from zorkgpt.bounded import RECORD, json_object
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.log_files import UNREADABLE, packed, unpacked, unpacked_size
 from zorkgpt.memory.models import SubjectKey
-from zorkgpt.memory.places import is_place, place_from_json, render_place
+from zorkgpt.memory.places import is_place, render_place
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import Journal
 
@@ -37,16 +37,6 @@ def whole_number(value: Any) -> int | None:
     """Return an integer in the safe range of JavaScript. None for any other value."""
     is_safe = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53
     return value if is_safe else None
-
-
-def place_key(value: Any) -> SubjectKey | None:
-    """Return the key of a place. None for any other value."""
-    if isinstance(value, int):
-        return whole_number(value)
-    try:
-        return place_from_json(value)
-    except (TypeError, ValueError):
-        return None
 
 
 def place_address(key: SubjectKey) -> str:

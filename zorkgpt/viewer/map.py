@@ -223,33 +223,13 @@ def _ways_within(levels: Mapping[int, int], connections: ExitTargets) -> set[tup
 def regions_of(rooms: Iterable[int], pairs: set[tuple[int, int]]) -> dict[int, int]:
     """Return room → region. A region is a group of rooms with more connections than expected by chance.
 
-    Greedily merges the two groups with the largest gain in modularity while there is a gain: Clauset, Newman and
-    Moore, Finding community structure in very large networks, 2004.
+    Merges the two groups with the largest gain in modularity while there is a gain: Clauset, Newman and Moore, Finding
+    community structure in very large networks, 2004.
     """
-    region = {room: room for room in rooms}
-    degree = dict.fromkeys(region, 0)
-    between: dict[int, dict[int, int]] = {room: {} for room in region}
-    for low, high in sorted(pairs):
-        for room, to in ((low, high), (high, low)):
-            degree[room] += 1
-            between[room][to] = 1
-    while best := max(_gains(between, degree, len(pairs)), default=None):
-        _, target, merged = best
-        region = {room: target if at == merged else at for room, at in region.items()}
-        degree[target] += degree.pop(merged)
-        for neighbor, ways in between.pop(merged).items():
-            del between[neighbor][merged]
-            if neighbor != target:
-                between[target][neighbor] = between[neighbor][target] = between[target].get(neighbor, 0) + ways
-    return region
+    # Imported on use, because it takes a while.
+    import networkx
 
-
-def _gains(
-    between: Mapping[int, Mapping[int, int]], degree: Mapping[int, int], ways: int
-) -> Iterator[tuple[float, int, int]]:
-    """Yield (gain in modularity, region, larger region) for the pairs with a gain."""
-    for region, neighbors in between.items():
-        for neighbor, shared in neighbors.items():
-            gain = shared / ways - degree[region] * degree[neighbor] / (2 * ways * ways)
-            if region < neighbor and gain > 1e-9:
-                yield gain, region, neighbor
+    graph = networkx.Graph(sorted(pairs))
+    graph.add_nodes_from(rooms)
+    regions = networkx.community.greedy_modularity_communities(graph) if pairs else [{room} for room in graph]
+    return {room: min(region) for region in regions for room in region}

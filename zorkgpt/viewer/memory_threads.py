@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.credit import results_in_words
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, SubjectKey, episode_key, turns_in
+from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import place_order, place_to_json
 from zorkgpt.memory.storage.changes import Change, after_change
 from zorkgpt.memory.storage.document import Document
@@ -18,7 +18,7 @@ from zorkgpt.memory.storage.history import UNDATED_SOURCES, HistoryRecord, Trial
 from zorkgpt.memory.storage.markdown import is_awaited
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import Journal
-from zorkgpt.viewer.json_lines import JournalRows, cut, episode_of, json_safe, text, turn_key, whole_number
+from zorkgpt.viewer.json_lines import JournalRows, cut, episode_of, json_safe, turn_key, whole_number
 from zorkgpt.viewer.memory_file import MemoryFile
 
 _PATIENCE_S = 5.0
@@ -29,8 +29,6 @@ _WHOLE_CHARACTERS = 5_000_000
 """Maximum length of a memory's text. Texts are not shortened, because users edit them."""
 Thread = list[dict[str, Any]]
 """The versions of one memory. All but the first have only the changed fields."""
-Moment = tuple[str, int, int]
-"""A time in ISO 8601 with the episode and turn at that time."""
 FROM_FILE = "file"
 """The source of a change that is only in the memory file."""
 
@@ -42,9 +40,6 @@ def disproved_at(thread: Thread) -> int | None:
         if "superseded_by" in version["set"]:
             at = version["at"] if version["set"]["superseded_by"] == INVALIDATION_MARKER else None
     return at
-
-
-_OWN_TURN = ("added", "seen again", "merged", "contested")
 
 
 class MemoryThreads:
@@ -80,11 +75,10 @@ class MemoryThreads:
         self._latest: dict[int, int] = {}
         """Episode → the latest turn so far."""
 
-    def refresh(self, moments: list[Moment], latest: tuple[int, int] = (0, 0)) -> None:
+    def refresh(self, latest: tuple[int, int] = (0, 0)) -> None:
         """Read new records, and the file if it has changed.
 
         Args:
-            moments: The beginning and end of every episode, in order.
             latest: (episode, turn) of the latest turn of the run.
         """
         was_read = self.file.refresh()
@@ -93,10 +87,9 @@ class MemoryThreads:
             was_read = True
         before = self.rows.end
         for row in self.rows.new():
-            row = self._dated(row)
             record = record_of(row)
             if record is not None:
-                self._add_change(row, record.change, _stamp(row, self._now, moments))
+                self._add_change(row, record.change, self._turn_of(record, latest))
                 if (trial := Trial.of(record)) is not None:
                     self._trials.setdefault((trial.episode, trial.turn), []).append(_trial(trial))
             else:
@@ -110,14 +103,21 @@ class MemoryThreads:
             self._compare(self.file.document, latest)
         self.changes += is_due or has_new_rows
 
-    def _dated(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Return the row of the last record with its turn, as the journal does."""
-        if "turn" in row or row.get("source") in UNDATED_SOURCES:
-            return row
-        at = None
-        with suppress(MemoryStoreError):
-            at = Journal(self._database).turn_of(self.rows.end)
-        return row if at is None else {**row, "episode": at[0], "turn": at[1]}
+    def _turn_of(self, record: HistoryRecord, latest: tuple[int, int]) -> tuple[int, int]:
+        """Return (episode, turn) of the last record.
+
+        A change between turns, such as one by a person, belongs to the next turn that ends. Otherwise, a new memory
+        belongs to the turn that it names, and any other change to the latest turn.
+        """
+        stamp, change = record.turn_stamp, record.change
+        at = None if stamp is None else (stamp.episode, stamp.turn)
+        if at is None and record.source not in UNDATED_SOURCES:
+            with suppress(MemoryStoreError):
+                at = Journal(self._database).turn_of(self.rows.end)
+            first = _first_seen(change.after) if change.before is None else None
+            at = at or first or max(self._now, latest)
+        episode, turn = map(whole_number, at or self._now)
+        return self._now if episode is None or turn is None else (episode, turn)
 
     @property
     def names(self) -> dict[SubjectKey, str]:
@@ -279,20 +279,3 @@ def _version(row: dict[str, Any], memory: Memory | None, at: int, before: dict[s
     else:
         version["gone"] = True
     return version
-
-
-def _stamp(row: dict[str, Any], now: tuple[int, int], moments: list[Moment]) -> tuple[int, int]:
-    """Return (episode, turn) of a change. If it is not recorded, estimate it from the times and the memory."""
-    episode, turn = whole_number(row.get("episode")), whole_number(row.get("turn"))
-    if episode is not None and turn is not None:
-        return episode, turn
-    when = text(row.get("at"))[:19]
-    now = max([now, *((number, last) for at, number, last in moments if when and at[:19] <= when)])
-    after = row.get("after")
-    if not isinstance(after, dict) or row.get("source") not in (None, "agent"):
-        return now
-    if row.get("kind") in _OWN_TURN:
-        episode, last = whole_number(after.get("episode")), whole_number(turns_in(text(after.get("turns")))[1])
-        return (episode, last) if episode is not None and last is not None else now
-    turn = whole_number(after.get("superseded_at_turn"))
-    return (now[0], turn) if turn is not None else now

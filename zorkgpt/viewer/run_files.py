@@ -2,10 +2,10 @@
 
 import threading
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from session.game_configuration import GameConfiguration
 from zorkgpt.errors import RunLogError
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.storage.markdown import sidecar
@@ -13,18 +13,10 @@ from zorkgpt.run_folder import MODEL_CALLS, RUNS, episodes_in, run_directory
 from zorkgpt.viewer.episode_index import CallIndex, EpisodeIndex
 from zorkgpt.viewer.json_lines import text, turn_key, whole_number
 from zorkgpt.viewer.map import MapTimeline
-from zorkgpt.viewer.memory_threads import MemoryThreads, Moment
+from zorkgpt.viewer.memory_threads import MemoryThreads
 
 _MAX_EPISODES = 10**9
 """Together with its turn, the number of an episode must fit into a JavaScript number."""
-
-
-@dataclass(frozen=True)
-class RunFileNames:
-    """The names of a run's files."""
-
-    log: str = "episode_log.jsonl"
-    memory: str = "Memories.md"
 
 
 class RunFiles:
@@ -33,19 +25,20 @@ class RunFiles:
     Args:
         workdir: Contains `runs/<episode>/` and the memory.
         only: The only episode to show. None for all.
+        config: Has the names of the files.
     """
 
-    def __init__(self, workdir: Path, *, only: int | None = None, names: RunFileNames | None = None) -> None:
+    def __init__(self, workdir: Path, *, only: int | None = None, config: GameConfiguration | None = None) -> None:
         self.workdir = workdir
         self.only = only
-        self.names = names or RunFileNames()
+        self.config = config or GameConfiguration()
+        self.memory_path = workdir / self.config.memory_file
         self.lock = threading.RLock()
         """Held while reading, because requests come from several threads."""
         self.episodes: dict[int, EpisodeIndex] = {}
         self.calls: dict[int, CallIndex] = {}
         self.map = MapTimeline()
-        journal = sidecar(workdir / self.names.memory)
-        self.threads = MemoryThreads(journal, workdir / self.names.memory)
+        self.threads = MemoryThreads(sidecar(self.memory_path), self.memory_path)
         self._mapped: dict[int, tuple[int, int]] = {}
         """Episode → its generation and the number of its turns in the map."""
 
@@ -59,7 +52,7 @@ class RunFiles:
                 if episode.refresh():
                     self._update_map(episode)
             latest = max(((number, index.last_turn) for number, index in self.episodes.items()), default=(0, 0))
-            self.threads.refresh(self._moments(), latest)
+            self.threads.refresh(latest)
 
     def damage(self) -> list[dict[str, Any]]:
         """Return the files that can't be shown completely. Model calls are included as far as they were read."""
@@ -98,7 +91,7 @@ class RunFiles:
         # Links may leave the run.
         if directory.resolve() != self.workdir.resolve() / RUNS / str(number):
             return
-        log, calls = directory / self.names.log, directory / MODEL_CALLS
+        log, calls = directory / self.config.episode_log_file, directory / MODEL_CALLS
         if not log.is_symlink() and not calls.is_symlink():
             self.episodes[number] = EpisodeIndex(number, log)
             self.calls[number] = CallIndex(calls)
@@ -123,15 +116,6 @@ class RunFiles:
         for episode in self.episodes.values():
             self._update_map(episode)
 
-    def _moments(self) -> list[Moment]:
-        """Return the time when each episode began, and when it ended or was last written."""
-        moments = []
-        for number, index in self.episodes.items():
-            if index.started:
-                moments.append((text(index.started.get("time")), number, 0))
-            moments.append((text(index.ended.get("time")) or index.written, number, index.last_turn))
-        return sorted(moments)
-
 
 _RUN_HINT = (
     "Give the folder of a played story, such as game_files/slack-water, or of one of its episodes, such as "
@@ -139,7 +123,7 @@ _RUN_HINT = (
 )
 
 
-def open_run(given: Path, *, names: RunFileNames | None = None, may_be_empty: bool = False) -> RunFiles:
+def open_run(given: Path, *, config: GameConfiguration | None = None, may_be_empty: bool = False) -> RunFiles:
     """Open the run in a working directory, or a single episode in a folder below `runs/`.
 
     Raises:
@@ -150,7 +134,7 @@ def open_run(given: Path, *, names: RunFileNames | None = None, may_be_empty: bo
     given = given.resolve()
     single = given.name.isdecimal() and given.parent.name == RUNS
     only = int(given.name) if single else None
-    files = RunFiles(given.parent.parent if single else given, only=only, names=names)
+    files = RunFiles(given.parent.parent if single else given, only=only, config=config)
     try:
         files.refresh()
     except OSError as error:

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from session.game_configuration import GameConfiguration
 from zorkgpt.errors import ViewerError
 from zorkgpt.extras import require
-from zorkgpt.viewer.run_files import RunFileNames, open_run
+from zorkgpt.viewer.run_files import open_run
 
 PORT = 8765
 
@@ -24,7 +25,7 @@ def serve(
     port: int | None = None,
     edit: bool = False,
     may_be_empty: bool = False,
-    names: RunFileNames | None = None,
+    config: GameConfiguration | None = None,
     ready: Callable[[str], None],
 ) -> None:
     """Serve one run, or several side by side, until interrupted.
@@ -42,7 +43,7 @@ def serve(
     from zorkgpt.viewer.app import make_app
     from zorkgpt.viewer.guard import AccessRules
 
-    opened = [open_run(run, may_be_empty=may_be_empty, names=names) for run in runs]
+    opened = [open_run(run, may_be_empty=may_be_empty, config=config) for run in runs]
     rules = AccessRules.of(host, edit=edit)
     listening = _listen(host or "127.0.0.1", port, BACKLOG)
     server = limited_server(make_app(opened, rules))
@@ -92,10 +93,10 @@ class BackgroundPage:
         ViewerError: If the page can't be served.
     """
 
-    def __init__(self, workdir: Path, *, names: RunFileNames | None = None) -> None:
+    def __init__(self, config: GameConfiguration) -> None:
         require("viewer")
-        names = names or RunFileNames()
-        command = [sys.executable, "-m", __name__, str(workdir.resolve()), names.log, names.memory]
+        workdir = str(Path(config.zork_game_workdir).resolve())
+        command = [sys.executable, "-m", __name__, workdir, config.episode_log_file, config.memory_file]
         # In a new session, so that only the game receives Ctrl-C.
         self._process = subprocess.Popen(
             command,
@@ -136,8 +137,9 @@ def _main(workdir: str, log: str, memory: str) -> None:
     with suppress(OSError):
         os.nice(_NICENESS)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
+    config = GameConfiguration(episode_log_file=log, memory_file=memory)
     try:
-        serve([Path(workdir)], may_be_empty=True, names=RunFileNames(log, memory), ready=_report_to_parent)
+        serve([Path(workdir)], may_be_empty=True, config=config, ready=_report_to_parent)
     except ViewerError as error:
         _report_to_parent(str(error))
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from zorkgpt.adapters.formats import permanent_note
 from zorkgpt.bounded import IMPORTED_FILE, parse_json
 from zorkgpt.errors import MemoryStoreError, OutOfBounds
 from zorkgpt.memory.checks import check_text, checked_metadata, title_of
-from zorkgpt.memory.models import Category, Memory, Persistence, SubjectKey
+from zorkgpt.memory.models import Category, Memory, SubjectKey
 from zorkgpt.memory.places import checked_place
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.escaping import single_spaced
@@ -175,16 +176,7 @@ def _memory(text: str, note: _Note) -> Memory | None:
         metadata["note_tags"] = note_tags
     if (note_type := _text_of(note.fields.get("type"))) not in ("", "note"):
         metadata["note_type"] = note_type
-    return Memory(
-        category=category,
-        title=title_of(content),
-        episode=1,
-        turns="0",
-        score_change=None,
-        text=content,
-        persistence=Persistence.PERMANENT,
-        metadata=checked_metadata(metadata),
-    )
+    return permanent_note(title_of(content), content, category=category, metadata=checked_metadata(metadata))
 
 
 def _is_mark(category: str) -> bool:

@@ -6,6 +6,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+from zorkgpt.adapters.formats import permanent_note
 from zorkgpt.adapters.langgraph_encoding import (
     TTL_FIELD,
     Namespace,
@@ -16,7 +17,6 @@ from zorkgpt.adapters.langgraph_encoding import (
 )
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.checks import checked_time
-from zorkgpt.memory.models import Category, Memory, Persistence
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.upkeep.exchange import Skipped, parsed_json, read_json_objects
 from zorkgpt.text import quoted
@@ -80,17 +80,8 @@ def _located(namespace: object, key: object, value: object, expires_at: object, 
         raise TypeError(f"its key is {quoted(key)}; it must be a string.")
     if not isinstance(value, dict):
         raise TypeError(f"its value is {quoted(value)}; it must be an object.")
-    memory = Memory(
-        category=Category.NOTE,
-        title=title_of_key(key),
-        episode=1,
-        turns="0",
-        score_change=None,
-        text=text_of_value(value),
-        persistence=Persistence.PERMANENT,
-        metadata={} if ttl_minutes is None else {TTL_FIELD: checked_ttl(ttl_minutes)},
-        expires_at=_moment(expires_at),
-    )
+    ttl = {} if ttl_minutes is None else {TTL_FIELD: checked_ttl(ttl_minutes)}
+    memory = permanent_note(title_of_key(key), text_of_value(value), metadata=ttl, expires_at=_moment(expires_at))
     return LocatedMemory(place_of(labels), " / ".join(labels), memory)
 
 

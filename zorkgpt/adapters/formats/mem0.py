@@ -4,9 +4,10 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from zorkgpt.adapters.formats import permanent_note
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.checks import check_text, checked_metadata, checked_time, title_of
-from zorkgpt.memory.models import Category, Memory, Persistence, PlaceKey
+from zorkgpt.memory.models import PlaceKey
 from zorkgpt.memory.places import checked_place
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.upkeep.exchange import Skipped, parsed_json, read_bytes
@@ -54,17 +55,9 @@ def _located(row: object) -> LocatedMemory:
     assert isinstance(text, str)
     own = {name: value for name, value in row.items() if name not in _COVERED and value is not None}
     metadata = checked_metadata(row.get("metadata") or {})
-    memory = Memory(
-        category=Category.NOTE,
-        title=title_of(text),
-        episode=1,
-        turns="0",
-        score_change=None,
-        text=text,
-        persistence=Persistence.PERMANENT,
-        metadata=checked_metadata({_OWN: own, **metadata} if own else metadata),
-        expires_at=_expires_at(row.get("expiration_date")),
-    )
+    metadata = checked_metadata({_OWN: own, **metadata} if own else metadata)
+    expires_at = _expires_at(row.get("expiration_date"))
+    memory = permanent_note(title_of(text), text, metadata=metadata, expires_at=expires_at)
     return LocatedMemory(_place(row), "", memory)
 
 
