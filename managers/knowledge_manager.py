@@ -165,7 +165,7 @@ class KnowledgeManager(BaseManager):
     def _update(self, learn: Callable[[], Revision]) -> bool:
         """Update the lines, log the new ones, and return whether that succeeded."""
         try:
-            before = self._store.document.lines
+            before = self._store.refresh().lines
             revision = learn()
         except (LLMError, FileError) as error:
             self._count_failure(error)

@@ -25,6 +25,7 @@ from zorkgpt.critic import Critic
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.llm.background_work import Work
 from zorkgpt.memory.models import MemoryEvent
+from zorkgpt.memory.objects import ThingState
 from zorkgpt.player import AgentDecision, Player, UndoRequested
 from zorkgpt.runlog.episode_log import LastAnswers
 from zorkgpt.runlog.events import PlayerKind
@@ -156,7 +157,7 @@ class TurnCycle:
         decision = self._decide(action, now, memories, notices)
         if self._services.options.choice.kind == PlayerKind.HUMAN:
             self._undo.add()
-        before = self._learner.things()
+        things = self._learner.things()
         game = self._game.save_state()
         step = self._game.act(decision.action)
         # From here on, questions to models belong to this turn.
@@ -165,33 +166,21 @@ class TurnCycle:
         # The extraction compares the response with the last description of the room, which `_process` replaces.
         extraction = self._managers.extraction.of_turn(step)
         self._watch.lap(Part.EXTRACTION)
+        played = TurnRecord(
+            episode=self._state.episode_id,
+            turn=self._state.turn_count,
+            transition=step,
+            reasoning=decision.reasoning,
+            player=decision.player,
+            memory_shown=memories,
+            rejections=decision.rejections,
+            critic_score=decision.score,
+            extraction=extraction,
+            notices=notices,
+        )
         try:
             with self._services.turn():
-                # Apply earlier answers first, so that the question about this turn shows their memories.
-                noted = self._drain_events()
-                answers = self.apply(self._background.applied())
-                self._learner.learn(step, before)
-                events = (*noted, *answers.memory_events, *self._drain_events())
-                self._watch.lap(Part.MEMORY)
-                record = TurnRecord(
-                    episode=self._state.episode_id,
-                    turn=self._state.turn_count,
-                    transition=step,
-                    reasoning=decision.reasoning,
-                    player=decision.player,
-                    memory_shown=memories,
-                    memory_events=events,
-                    duration_s=perf_counter() - started,
-                    parts_s=self._watch.take(),
-                    rejections=decision.rejections,
-                    critic_score=decision.score,
-                    spent=self._services.models.spent() if self._services.models else None,
-                    extraction=extraction,
-                    # The exits in the answers of this turn.
-                    named_exits=self._managers.extraction.take_named_exits(),
-                    notices=notices,
-                    answers=answers.names,
-                )
+                record = replace(self._learned(played, things), duration_s=perf_counter() - started)
                 self._process(record, self._managers.in_order)
                 self._watch.lap(Part.MANAGERS)
                 finish(record)
@@ -200,6 +189,28 @@ class TurnCycle:
             raise
         self._watch.lap(Part.LOGGING)
         return record
+
+    def _learned(self, played: TurnRecord, things: Sequence[ThingState]) -> TurnRecord:
+        """Learn from a turn and from the answers that have arrived, and return the turn with the results.
+
+        Args:
+            things: The visible and carried things before the action.
+        """
+        noted = self._drain_events()
+        # First, so that the question about this turn shows their memories.
+        answers = self.apply(self._background.applied())
+        self._learner.learn(played.transition, things)
+        events = (*noted, *answers.memory_events, *self._drain_events())
+        self._watch.lap(Part.MEMORY)
+        return replace(
+            played,
+            memory_events=events,
+            parts_s=self._watch.take(),
+            spent=self._services.models.spent() if self._services.models else None,
+            # The exits in the answers of this turn.
+            named_exits=self._managers.extraction.take_named_exits(),
+            answers=answers.names,
+        )
 
     def _memories_at(self, now: Observation) -> str:
         if self._memory is None or now.location is None:
