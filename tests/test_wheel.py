@@ -214,12 +214,13 @@ def test_every_module_imports_or_names_its_extra(environment, tmp_path):
         "zorkgpt.cli": "cli",
         "zorkgpt.server_limits": "viewer",
     }
-    # Without NumPy, only the choice of providers, the protocol and the database table can be imported.
+    # Without NumPy, only the choice of providers, the model's file, the protocol and the table can be imported.
     vectors = {file.stem for file in (ROOT / "zorkgpt/embeddings").glob("*.py")} - {
         "__init__",
         "choose",
         "provider",
         "table",
+        "weights",
     }
     extras |= {f"zorkgpt.embeddings.{name}": "embeddings" for name in vectors}
     extras["zorkgpt.memory.storage.sqlite_vectors"] = "embeddings"

@@ -14,7 +14,7 @@ IS_CHECKOUT = (Path(__file__).resolve().parents[1] / "pyproject.toml").is_file()
 EXTRAS = {
     "cli": ("The command line", ("typer", "rich", "pydantic_settings")),
     "model": ("LLMClient", ("openai",)),
-    "game": ("Playing a story", ("greenlet", "jericho", "networkx", "numpy")),
+    "game": ("Playing a story", ("jericho", "greenlet", "networkx", "numpy")),
     "viewer": ("The viewer", ("starlette", "sse_starlette", "uvicorn", "h11", "networkx")),
     "embeddings": ("Comparing memories by meaning", ("numpy", "onnxruntime", "tokenizers")),
     "embeddings-torch": ("The sentence-transformers provider", ("sentence_transformers", "torch")),

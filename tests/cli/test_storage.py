@@ -84,17 +84,15 @@ def test_deleted_memory_file_is_reported_and_can_be_brought_back(tmp_path):
     assert sorted(counts.sub("", path.read_text()).split("\n")) == sorted(counts.sub("", before).split("\n"))
 
 
-def test_unwritable_memories_are_reported(tmp_path):
+def test_record_that_cannot_be_used_prevents_a_run(tmp_path):
     play(tmp_path, "--quiet")
     path, journal = tmp_path / "Memories.md", tmp_path / "Memories.md.sqlite"
     before = path.read_bytes()
     journal.unlink()
     journal.mkdir()
     done = play(tmp_path)
-    note = f"Note: memories could not be written: {path}\n      Can't read {journal}: it is a folder, not a file."
-    assert done.returncode == 0
-    assert done.stdout.count(note) == 2
-    assert (tmp_path / "zorkgpt.log").read_text().count("memories could not be written") == 1
+    message = f"Can't read {journal}: it is a folder, not a file. Move it away, or name another file."
+    assert (done.returncode, done.stderr) == (2, f"zorkgpt: {message}\n")
     assert path.read_bytes() == before
 
 
@@ -146,7 +144,7 @@ def test_memory_file_deleted_during_a_run_is_reported(tmp_path):
 @pytest.mark.parametrize(
     ("mode", "part", "what"),
     [
-        *((mode, "", "The working directory {}") for mode in ("--quiet", "--json")),
+        *((mode, "", "The folder {}") for mode in ("--quiet", "--json")),
         ("--quiet", "runs", "The log in {}/runs/1"),
     ],
 )
@@ -156,7 +154,7 @@ def test_workdir_deleted_during_a_run_ends_it(tmp_path, mode, part, what):
     os.rename(workdir / part, tmp_path / "trash")
     output, errors = process.finish()
     assert (process.returncode, errors) == (ExitCode.EPISODE_FAILED, "")
-    assert output.count(f"{what.format(workdir)} was deleted or moved while the episode was played") == 1
+    assert output.count(f"{what.format(workdir)} was deleted or moved") == 1
     assert "--resume" not in output
     assert not (workdir / part).exists()
     if mode == "--json":

@@ -12,8 +12,7 @@ from functools import partial
 from threading import Thread
 from typing import Any
 
-from greenlet import getcurrent, greenlet
-
+from zorkgpt.extras import importing
 from zorkgpt.llm.messages import LLM, Answer, Completion, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import ask_for
@@ -96,6 +95,8 @@ class Work:
         self._asked = 0
         self.answer: Future[Completion] = Future()
         self._asks_at_once = asks_at_once
+        with importing("game"):
+            from greenlet import greenlet
         self._greenlet = greenlet(do)
         self._greenlet.gr_context = copy_context()
         self._greenlet.gr_context.run(_WORK.set, self)
@@ -116,13 +117,19 @@ class Work:
 
     def resume(self) -> None:
         """Run until the next question or the end. Raise any error of the work."""
-        self._greenlet.parent = getcurrent()
+        self._enter()
         self._greenlet.switch()
 
     def abandon(self) -> None:
         """End the work at its open question."""
-        self._greenlet.parent = getcurrent()
+        self._enter()
         self._greenlet.throw()
+
+    def _enter(self) -> None:
+        """Let the work return to the caller at its next pause or its end."""
+        from greenlet import getcurrent
+
+        self._greenlet.parent = getcurrent()
 
     def given_answer(self) -> str | None:
         """Return the answer to the next question, if it was given before an interruption."""

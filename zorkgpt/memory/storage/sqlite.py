@@ -480,6 +480,10 @@ class SqliteDatabase:
         if what == "write" and not self._is_truth and _is_damage(error):
             with suppress(OSError):
                 self._set_aside(str(error))
+        if not self._is_in_memory and not self.path.parent.is_dir():
+            return MemoryStoreError(
+                f"The folder {self.path.parent} was deleted or moved, and {self.path.name} with it."
+            )
         advice = " Restore a copy of it, or name another file." if self._is_truth and _is_damage(error) else ""
         return MemoryStoreError(f"Can't {what} {self.path}: {error}.{advice}")
 
