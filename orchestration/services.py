@@ -137,9 +137,15 @@ class Services:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Commit the changes of the memory and of the record in the block together, or none of them if it raises."""
+        """Commit the changes of the memory and of the record in the block together, or none of them if it raises.
+
+        If a model is asked in the block, they are committed one by one: nothing is locked while it answers.
+        """
+        store = None if self.memory is None else self.memory.store
+        if self.llm is not None and not self.background.enabled:
+            yield
+            return
         with ExitStack() as transactions:
-            store = None if self.memory is None else self.memory.store
             if not isinstance(store, MarkdownStore):
                 transactions.enter_context(self.record.turn())
             if store is not None:
