@@ -14,7 +14,7 @@ from tests.fixtures.kills import kill, killed
 from tests.fixtures.runs import MODEL, AfterTurn, CtrlC, a_run, a_walkthrough, comparable_turns, resume
 from tests.fixtures.saved import change_checkpoint, kinds_in, saved_in
 from tests.fixtures.stories import of_another_build
-from zorkgpt.errors import CheckpointError, LLMError
+from zorkgpt.errors import CheckpointError, LLMError, MemoryStoreError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
@@ -59,6 +59,25 @@ def test_killed_episode_resumes(tmp_path):
         end = run.play_episode(resume=1)
     assert (end.turns, end.score, end.places, end.memories) == (12, whole.score, whole.places, whole.memories)
     assert comparable_turns(tmp_path / "killed") == comparable_turns(tmp_path / "whole")
+
+
+def test_turn_that_cannot_be_committed_is_played_again(tmp_path):
+    with a_run(tmp_path / "whole", turns=12) as run:
+        run.play_episode()
+    with a_run(tmp_path / "full", turns=12) as run:
+        turns = [run.process_turn() for _ in range(3)]
+        [(pages,)] = run.services.record.rows("PRAGMA page_count")
+        # What SQLite reports is the same as on a full disk.
+        run.services.record.rows(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(MemoryStoreError, match="database or disk is full"):
+            turns += iter(run.process_turn, None)
+        assert run.services.game.observe() == turns[-1].after
+        assert saved_in(tmp_path / "full").checkpoint.turn == turns[-1].turn < 12
+    with a_run(tmp_path / "full", turns=12) as run:
+        run.play_episode(resume=1)
+    assert comparable_turns(tmp_path / "full") == comparable_turns(tmp_path / "whole")
+    memories = [(tmp_path / name / "Memories.md").read_bytes() for name in ("full", "whole")]
+    assert memories[0] == memories[1]
 
 
 def test_log_records_interruption_and_resumption(interrupted):
