@@ -67,15 +67,15 @@ def test_turn_that_cannot_be_committed_is_played_again(tmp_path):
     with a_run(tmp_path / "full", turns=12) as run:
         for _ in range(3):
             run.process_turn()
-        [(pages,)] = run.services.record.rows("PRAGMA page_count")
-        # What SQLite reports is the same as on a full disk.
-        run.services.record.rows(f"PRAGMA max_page_count = {pages}")
-        states = [(3, run.services.game.save_state())]
-        with pytest.raises(MemoryStoreError, match="database or disk is full"):
-            states += iter(lambda: (run.process_turn().turn, run.services.game.save_state()), None)
-        last_turn, state = states[-1]
+        state = run.services.game.save_state()
+        failing = "SELECT RAISE(FAIL, 'the disk is full')"
+        fail = f"CREATE TRIGGER full BEFORE INSERT ON zorkgpt_events WHEN new.kind = 'turn' BEGIN {failing}; END"
+        run.services.record.put(fail, [()])
+        with pytest.raises(MemoryStoreError, match="the disk is full"):
+            run.process_turn()
         assert run.services.game.save_state() == state
-        assert saved_in(tmp_path / "full").checkpoint.turn == last_turn < 12
+        assert saved_in(tmp_path / "full").checkpoint.turn == 3
+        run.services.record.put("DROP TRIGGER full", [()])
     with a_run(tmp_path / "full", turns=12) as run:
         run.play_episode(resume=1)
     assert comparable_turns(tmp_path / "full") == comparable_turns(tmp_path / "whole")
