@@ -151,6 +151,13 @@ def test_events_of_forgotten_memories_are_dropped(manager):
     assert [(event.kind, event.title) for event in manager.drain_events()] == [("added", "Rope")]
 
 
+def test_events_that_nobody_reads_do_not_accumulate():
+    with SimpleMemoryManager.open(":memory:") as manager:
+        manager.remember_many({"place": number, "text": "A rope."} for number in range(1100))
+        events = manager.drain_events()
+    assert [event.location_id for event in events] == list(range(100, 1100))
+
+
 def test_unwritable_session_is_not_an_error(tmp_path, caplog):
     manager = SimpleMemoryManager(path=tmp_path / "Memories.md")
     manager.add_memory(5, "Hall", memory("One"))

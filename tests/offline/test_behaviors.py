@@ -87,9 +87,10 @@ def blows(*earlier: int) -> int:
     Args:
         earlier: The outcomes of the blows of earlier episodes.
     """
-    experience = Experience(Experience())
+    before = Experience()
     for outcome in earlier:
-        experience.earlier.add(ExperienceRow(1, 1, CAVE.num, STRIKE, outcome=outcome))
+        before.add(ExperienceRow(1, 1, CAVE.num, STRIKE, outcome=outcome))
+    experience = Experience(before)
     episode = an_episode(past=PastEpisodes(experience))
     while action_of(behaviors.fight, CONTEXT, episode) == STRIKE:
         played(episode, STRIKE)

@@ -1,6 +1,7 @@
 """Events about changes of memories, for the player, the viewer and the log."""
 
 import logging
+from collections import deque
 from collections.abc import Callable, Collection
 
 from zorkgpt.memory.known import KnownMemories
@@ -11,36 +12,45 @@ from zorkgpt.memory.storage.changes import Change
 
 _LOGGED = ("added", "superseded", "invalidated")
 """The kinds of changes that are logged."""
+_MOST_WAITING = 1000
+"""Maximum number of events that wait for `drain`. A library's caller may never call it."""
 
 
 class MemoryEvents:
-    """The events since the last `drain`.
+    """The newest events since the last `drain`.
 
     Args:
         debug: Whether to log every change of an ephemeral memory.
     """
 
     def __init__(self, known: KnownMemories, log: logging.Logger, *, debug: bool = False) -> None:
-        self.waiting: list[MemoryEvent] = []
+        self._waiting: deque[MemoryEvent] = deque(maxlen=_MOST_WAITING)
+        self.count = 0
+        """The number of all events so far."""
         self._known = known
         self._log = log
         self._debug = debug
 
     def drain(self) -> list[MemoryEvent]:
         """Return the events and drop them."""
-        events = list(self.waiting)
-        self.waiting.clear()
+        events = list(self._waiting)
+        self._waiting.clear()
         return events
+
+    def since(self, count: int) -> tuple[MemoryEvent, ...]:
+        """Return the waiting events after the first `count` events ever."""
+        new = self.count - count
+        return tuple(self._waiting)[-new:] if new else ()
 
     def ignore(self, place: SubjectKey, memory: Memory, why: str) -> None:
         """Record that a memory is not stored."""
-        self.waiting.append(_event("ignored", place, memory, why))
+        self._add(_event("ignored", place, memory, why))
 
     def tell(self, change: Change, draft: Draft) -> None:
         """Record a stored change."""
         kind, place, memory = change.kind, change.location_id, change.memory
         detail = change.reason or memory.invalidation_reason or memory.superseded_by or ""
-        self.waiting.append(_event(kind, place, memory, detail, change.other))
+        self._add(_event(kind, place, memory, detail, change.other))
         if kind in _LOGGED and self._log.isEnabledFor(logging.INFO):
             self._log_change(change, draft)
         if self._debug and not change.is_lasting:
@@ -49,11 +59,15 @@ class MemoryEvents:
 
     def forget(self, is_trace: Callable[[str], bool], gone: Collection[SubjectKey]) -> None:
         """Drop the events at forgotten places, and those that contain text to forget."""
-        self.waiting[:] = [
+        self._waiting.extend(
             event
-            for event in self.waiting
+            for event in self.drain()
             if event.location_id not in gone and not any(map(is_trace, (event.title, event.text, event.detail)))
-        ]
+        )
+
+    def _add(self, event: MemoryEvent) -> None:
+        self._waiting.append(event)
+        self.count += 1
 
     def _log_change(self, change: Change, draft: Draft) -> None:
         kind, place, memory = change.kind, change.location_id, change.memory

@@ -205,10 +205,10 @@ class Learner:
         memories = tuple(self._known.current(location_id))
         context = ZMachineContext(turn=self._state.turn)
         request = SynthesisRequest(location_id, name, "", "", context, memories=memories, arrival=True)
-        first_event = len(self._writer.events.waiting)
+        earlier = self._writer.events.count
         with suppress(MemoryRefused):
             self._keep(request, fact, (subject, name), is_informed=False)
-        return tuple(self._writer.events.waiting[first_event:])
+        return self._writer.events.since(earlier)
 
     def reset(self) -> None:
         """Begin a new episode."""

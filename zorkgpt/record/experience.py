@@ -55,7 +55,7 @@ class Experience:
     """The rows of one or more episodes, in order.
 
     Args:
-        earlier: The experience of earlier episodes.
+        earlier: The experience of earlier episodes, complete.
     """
 
     def __init__(self, earlier: "Experience | None" = None) -> None:
@@ -64,8 +64,10 @@ class Experience:
         self._at: dict[Place, list[ExperienceRow]] = {}
         self._tries: dict[Place, dict[str, list[ExperienceRow]]] = {}
         self._outcomes: dict[str, Counter[int]] = {}
-        """Action → how often each outcome occurred."""
+        """Action → how often each outcome occurred, in all episodes."""
         self._overruling: dict[str, list[ExperienceRow]] = {}
+        if earlier is not None:
+            self._outcomes = {action: counts.copy() for action, counts in earlier._outcomes.items()}
 
     def add(self, row: ExperienceRow) -> None:
         """Append a row."""
@@ -92,8 +94,7 @@ class Experience:
             outcome: Counts only the rows with one of these flags.
         """
         outcomes = self._outcomes.get(action, {}).items()
-        own = sum(times for shown, times in outcomes if outcome is None or shown & outcome)
-        return own + (self.earlier.count(action, outcome) if self.earlier else 0)
+        return sum(times for shown, times in outcomes if outcome is None or shown & outcome)
 
     def overruling(self, judge: str) -> Iterator[ExperienceRow]:
         """Yield the rows of the actions that this judge had rejected, earlier episodes first."""

@@ -26,11 +26,10 @@ def tries_at(experience: Experience, place: Place) -> PlaceTries:
     opened_by: dict[str, tuple[str, ...]] = {}
     did_not_open: dict[str, set[str]] = {}
     for _, rows in groupby(experience.at(place), key=attrgetter("episode")):
-        worked: dict[str, None] = {}
+        worked: set[str] = set()
+        openers: dict[str, None] = {}
         for row in rows:
             action = row.action
-            # Walking opens no exit.
-            openers = [each for each in worked if canonical_direction(each) is None]
             if row.shows(ActionResult.WORKED):
                 if canonical_direction(action) and (opened_by.get(action) or action in failed):
                     new = tuple(each for each in openers if each not in did_not_open.get(action, ()))
@@ -38,7 +37,10 @@ def tries_at(experience: Experience, place: Place) -> PlaceTries:
                     opened_by[action] = tuple(each for each in known if each in new) or known
                 failed.pop(action, None)
                 did_not_open.pop(action, None)
-                worked[action] = None
+                worked.add(action)
+                # Walking opens no exit.
+                if canonical_direction(action) is None:
+                    openers[action] = None
             elif row.shows(ActionResult.UNCHANGED) and action not in worked:
                 # An action that has worked before fails now because it is done already.
                 failed[action] = row.response
