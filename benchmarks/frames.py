@@ -57,7 +57,6 @@ class Settings:
     """Settings without embeddings, so that memories are compared by words."""
 
     embedding_provider = "none"
-    ask_only_once = False
 
 
 def stack() -> list[str]:

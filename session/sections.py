@@ -69,10 +69,6 @@ class SimpleMemorySection(SettingsSection):
     """Maximum FAILURE memories shown per location."""
     max_tokens_per_location: int = Field(default=_MEMORY.budget.tokens, ge=1)
     """Maximum tokens of all memories shown per location."""
-    max_unconfirmed_changes: int = Field(default=_MEMORY.change_limit.changes, ge=0)
-    """Lasting memories that the model may supersede or invalidate within the window. It has to confirm more changes."""
-    unconfirmed_changes_window: int = Field(default=_MEMORY.change_limit.window_turns, ge=1)
-    """Length of the window in turns."""
     audit: bool = True
     """Check core memories against the new world when an episode begins, and mark contradicted ones as wrong."""
     flush_on_death: bool = True
@@ -80,29 +76,6 @@ class SimpleMemorySection(SettingsSection):
 
     _plain = field_validator("memory_file")(_file_name)
     _postgres = field_validator("memory_address")(_postgres_address)
-
-
-class MemoryTriggersSection(SettingsSection):
-    """Which turns the memory model is asked about."""
-
-    ask_on_score_change: bool = True
-    """The score changed."""
-    ask_on_move: bool = True
-    """The location changed."""
-    ask_on_inventory_change: bool = True
-    """The inventory changed."""
-    ask_on_death: bool = True
-    """The player died."""
-    ask_on_first_visit: bool = True
-    """First visit of a location in this episode, and first action there."""
-    ask_on_long_response: bool = True
-    """The response has more than 100 characters."""
-    ask_on_object_change: bool = True
-    """The action changed an object."""
-    ask_on_refusal: bool = True
-    """The action should have changed something, and nothing changed."""
-    ask_only_once: bool = _MEMORY.ask_only_once
-    """Don't ask the same question twice."""
 
 
 class SamplingSection(SettingsSection):
@@ -347,7 +320,6 @@ class Tables(BaseModel):
 
     memory: MemorySection = MemorySection()
     simple_memory: SimpleMemorySection = SimpleMemorySection()
-    memory_triggers: MemoryTriggersSection = MemoryTriggersSection()
     memory_sampling: MemorySamplingSection = MemorySamplingSection()
     agent_sampling: SamplingSection = SamplingSection()
     critic_sampling: SamplingSection = SamplingSection()

@@ -14,7 +14,7 @@ from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.objects import PlacedObject
 from zorkgpt.memory.turns_undone import undo_since
 
-OLD = [f"Old {number}" for number in range(15)]
+OLD = [f"Old {number}" for number in range(45)]
 
 
 class Destroyer:
@@ -32,12 +32,10 @@ class Destroyer:
         return remember(f"New {number}", text=f"Wrong, {number} times.", supersedes_memory_titles={f"Old {number}"})
 
 
-def opened(home, synthesizer, state=None, **config):
+def opened(home, synthesizer, state=None):
     state = state or SimpleNamespace(episode_id=2, turn_count=0)
-    options = {"embedding_provider": ""} | config
-    manager = home.open(
-        logger=logging.getLogger("test"), config=SimpleNamespace(**options), game_state=state, synthesizer=synthesizer
-    )
+    config = SimpleNamespace(embedding_provider="")
+    manager = home.open(logger=logging.getLogger("test"), config=config, game_state=state, synthesizer=synthesizer)
     manager.state = state
     return manager
 
@@ -69,9 +67,9 @@ def confirmation_counts(manager):
 
 def test_unconfirmed_changes_beyond_ten_are_refused(home, caplog):
     model = Destroyer()
-    with filled(opened(home, model)) as manager:
+    with filled(opened(home, model), OLD[:15]) as manager:
         play(manager, *range(1, 16))
-        assert active(manager) == OLD[10:]
+        assert active(manager) == OLD[10:15]
         assert active(manager, "New") == [f"New {number}" for number in range(15)]
         assert confirmation_counts(manager) == (5, 5)
         manager.new_episode()
@@ -86,7 +84,7 @@ def test_unconfirmed_changes_beyond_ten_are_refused(home, caplog):
 
 
 def test_confirmed_changes_are_made(home):
-    with filled(opened(home, Destroyer(confirms=True))) as manager:
+    with filled(opened(home, Destroyer(confirms=True)), OLD[:15]) as manager:
         play(manager, *range(1, 16))
         assert active(manager) == []
         assert confirmation_counts(manager) == (5, 0)
@@ -98,12 +96,16 @@ def test_changes_of_one_answer_are_confirmed_one_by_one(home):
     )
     only = wrong.model_copy(update={"invalidate_memory_titles": {"Old 1"}})
     later = wrong.model_copy(update={"invalidate_memory_titles": {"Old 2", "Old 3"}})
-    model = Answers(wrong, only, NOTHING, later)
-    with filled(opened(home, model, max_unconfirmed_changes=1), OLD[:4]) as manager:
-        play(manager, 1)
+    earlier = [
+        remember(f"New {number}", text=f"Wrong, {number} times.", supersedes_memory_titles={f"Old {number}"})
+        for number in range(4, 13)
+    ]
+    model = Answers(*earlier, wrong, only, NOTHING, later)
+    with filled(opened(home, model), OLD[:13]) as manager:
+        play(manager, *range(1, 11))
         assert active(manager) == ["Old 2", "Old 3"]
         assert confirmation_counts(manager) == (2, 1)
-        play(manager, 2)
+        play(manager, 11)
         assert active(manager) == ["Old 2", "Old 3"]
         assert confirmation_counts(manager) == (4, 3)
     doubts = [doubt for request in model.requests for doubt in request.doubts]
@@ -114,10 +116,10 @@ def test_changes_of_one_answer_are_confirmed_one_by_one(home):
 
 
 def test_changes_before_the_window_do_not_count(home):
-    with filled(opened(home, Destroyer(), unconfirmed_changes_window=3, max_unconfirmed_changes=2)) as manager:
-        # In turns 3 and 6, the change is the third within three turns.
-        play(manager, *range(1, 7))
-        assert active(manager) == ["Old 2", "Old 5", *OLD[6:]]
+    with filled(opened(home, Destroyer())) as manager:
+        # In turns 11 to 20 and 31 to 40, ten changes were made within the last 20 turns.
+        play(manager, *range(1, 42))
+        assert active(manager) == [*OLD[10:20], *OLD[30:40], *OLD[41:]]
 
 
 def test_resumed_episode_keeps_its_count(home, tmp_path):
@@ -135,12 +137,12 @@ def test_resumed_episode_keeps_its_count(home, tmp_path):
 
 
 def test_changes_by_a_person_or_audit_do_not_count(home):
-    with filled(opened(home, Destroyer(), max_unconfirmed_changes=1)) as manager:
-        for number in range(3):
+    with filled(opened(home, Destroyer())) as manager:
+        for number in range(10):
             manager.edit_memory(5, OLD[-number - 1], Edit(status="SUPERSEDED", reason="No."))
             claim = Claim(Relation.HERE, number + 1)
             manager.add_memory(5, "Hall", memory(f"Here {number}", "core", claims=(claim,)))
-        manager.audit([PlacedObject(number + 1, "pear", 6, "Attic", movable=True) for number in range(3)])
+        manager.audit([PlacedObject(number + 1, "pear", 6, "Attic", movable=True) for number in range(10)])
         assert active(manager, "Here") == []
         play(manager, 1)
         assert confirmation_counts(manager) == (0, 0)
@@ -148,19 +150,19 @@ def test_changes_by_a_person_or_audit_do_not_count(home):
 
 @pytest.mark.parametrize("fields", [{"persistence": "ephemeral"}, {"pinned": True}])
 def test_changes_of_ephemeral_and_pinned_memories_are_not_questioned(home, fields):
-    with opened(home, Destroyer(), max_unconfirmed_changes=0) as manager:
-        for title in OLD[:3]:
+    with filled(opened(home, Destroyer()), OLD[:10]) as manager:
+        for title in OLD[10:13]:
             manager.add_memory(5, "Hall", memory(title, **fields))
-        play(manager, 1, 2, 3)
+        play(manager, *range(1, 14))
         assert confirmation_counts(manager) == (0, 0)
 
 
 def test_changes_by_rules_do_not_count(home):
     rules = Destroyer()
     rules.asks_a_model = False
-    with filled(opened(home, rules, max_unconfirmed_changes=1)) as manager:
-        play(manager, 1, 2, 3)
-        assert active(manager) == OLD[3:]
+    with filled(opened(home, rules)) as manager:
+        play(manager, *range(1, 13))
+        assert active(manager) == OLD[12:]
         assert confirmation_counts(manager) == (0, 0)
 
 

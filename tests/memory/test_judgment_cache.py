@@ -325,14 +325,6 @@ def test_failed_question_is_asked_again(play, state, failure):
     assert manager.get_status()["metrics"]["turn_failures"] == 0
 
 
-def test_cache_can_be_disabled(play, state, tmp_path):
-    manager = play(ask_only_once=False)
-    turn(manager, state, *PULL)
-    turn(manager, state, *PULL)
-    assert asked(manager) == ["pull rug", "pull rug"]
-    assert not cached_answers(manager)
-
-
 def test_unusable_cache_is_logged_once(tmp_path, caplog):
     (tmp_path / "Memories.md.sqlite").mkdir()
     judgments = AnswerCache(AnswerTable(sidecar(tmp_path / "Memories.md")), logging.getLogger("test"))
@@ -343,29 +335,22 @@ def test_unusable_cache_is_logged_once(tmp_path, caplog):
 
 
 @pytest.mark.parametrize(
-    ("switch", "facts", "reason"),
+    ("facts", "reason"),
     [
-        ("ask_on_score_change", {"score_delta": 1}, Trigger.SCORE),
-        ("ask_on_move", {"location_changed": True}, Trigger.LOCATION),
-        ("ask_on_inventory_change", {"inventory_changed": True}, Trigger.INVENTORY),
-        ("ask_on_death", {"died": True}, Trigger.DEATH),
-        ("ask_on_first_visit", {"first_visit": True}, Trigger.FIRST_VISIT),
-        ("ask_on_long_response", {"response_length": 101}, Trigger.LONG_RESPONSE),
-        (
-            "ask_on_object_change",
-            {"changed": (AttributeChange(3, "door", "open", True),)},
-            Trigger.OBJECTS,
-        ),
-        ("ask_on_refusal", {"nothing_changed": True}, Trigger.NOTHING_CHANGED),
+        ({"score_delta": 1}, Trigger.SCORE),
+        ({"location_changed": True}, Trigger.LOCATION),
+        ({"inventory_changed": True}, Trigger.INVENTORY),
+        ({"died": True}, Trigger.DEATH),
+        ({"first_visit": True}, Trigger.FIRST_VISIT),
+        ({"response_length": 101}, Trigger.LONG_RESPONSE),
+        ({"changed": (AttributeChange(3, "door", "open", True),)}, Trigger.OBJECTS),
+        ({"nothing_changed": True}, Trigger.NOTHING_CHANGED),
     ],
 )
-def test_triggers_can_be_disabled_and_are_counted(play, state, switch, facts, reason):
-    context = ZMachineContext(**facts)
-    on, off = play(), play(**{switch: False})
-    turn(on, state, "go", "Hm.", context)
-    assert (asked(on), on.get_status()["metrics"]["triggers"]) == (["go"], {reason.value: 1})
-    turn(off, state, "go on", "Hm.", context)
-    assert (asked(off), off.get_status()["metrics"]["triggers"]) == ([], {})
+def test_triggers_are_counted(play, state, facts, reason):
+    manager = play()
+    turn(manager, state, "go", "Hm.", ZMachineContext(**facts))
+    assert (asked(manager), manager.get_status()["metrics"]["triggers"]) == (["go"], {reason.value: 1})
 
 
 UNREADABLE = '{"answer": {"should_remember": true}, "memories": []}'

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from zorkgpt.memory.asking import Trigger
 from zorkgpt.memory.retrieval import Budget
-from zorkgpt.memory.settings import ChangeLimit, DeduplicationSettings, MemorySettings, checked_window, settings_of
+from zorkgpt.memory.settings import DeduplicationSettings, MemorySettings, checked_window, settings_of
 
 
 def test_defaults_match_the_documentation():
@@ -18,9 +17,6 @@ def test_defaults_match_the_documentation():
         debug_ephemeral=False,
         history_window=3,
         model="gpt-4o-mini",
-        triggers=frozenset(Trigger),
-        ask_only_once=True,
-        change_limit=ChangeLimit(changes=10, window_turns=20),
         deduplication=DeduplicationSettings(
             enable=True,
             provider="",

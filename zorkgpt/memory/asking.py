@@ -25,30 +25,19 @@ _SHOWN_OF_A_MEMORY = ("title", "text", "category", "persistence", "status", "act
 
 
 class Trigger(StrEnum):
-    """A reason to ask, and the setting that disables it."""
+    """A reason to ask."""
 
-    SCORE = "score changed", "ask_on_score_change"
-    LOCATION = "location changed", "ask_on_move"
-    INVENTORY = "inventory changed", "ask_on_inventory_change"
-    DEATH = "died", "ask_on_death"
-    FIRST_VISIT = "first visit", "ask_on_first_visit"
-    LONG_RESPONSE = "long response", "ask_on_long_response"
-    OBJECTS = "objects changed", "ask_on_object_change"
+    SCORE = "score changed"
+    LOCATION = "location changed"
+    INVENTORY = "inventory changed"
+    DEATH = "died"
+    FIRST_VISIT = "first visit"
+    LONG_RESPONSE = "long response"
+    OBJECTS = "objects changed"
     """The action changed an object, with or without a name, or a thing visibly moved by itself."""
-    NOTHING_CHANGED = "nothing changed", "ask_on_refusal"
+    NOTHING_CHANGED = "nothing changed"
     """The game understood the action, but nothing changed: a refusal, a dead end, an answer in words."""
 
-    setting: str
-    """A key of `[tool.zorkgpt.memory_triggers]`."""
-
-    def __new__(cls, value: str, setting: str) -> "Trigger":
-        trigger = str.__new__(cls, value)
-        trigger._value_ = value
-        trigger.setting = setting
-        return trigger
-
-
-ALL = frozenset(Trigger)
 
 _RULES: dict[Trigger, Callable[[SynthesisRequest, ZMachineContext], bool]] = {
     Trigger.SCORE: lambda turn, truth: bool(truth.score_delta),
@@ -92,7 +81,6 @@ def should_ask(
     *,
     answered: AnsweredQuestion | None = None,
     is_routine: bool = False,
-    enabled: frozenset[Trigger] = ALL,
 ) -> tuple[Trigger, ...]:
     """Return the reasons to ask what a turn teaches. Empty if there is no need to ask.
 
@@ -102,10 +90,9 @@ def should_ask(
         turn: The turn with everything the model would see.
         answered: The earlier answer for the same turn, if any. See `turn_key`.
         is_routine: Whether a similar turn taught nothing new. See `routine_key` and `look_key`.
-        enabled: The reasons that count.
     """
     context = turn.context
-    reasons = tuple(trigger for trigger, applies in _RULES.items() if trigger in enabled and applies(turn, context))
+    reasons = tuple(trigger for trigger, applies in _RULES.items() if applies(turn, context))
     if context.died or context.score_delta or may_settle(turn):
         return reasons
     if is_routine or (answered is not None and answered.holds(turn.believed)):

@@ -53,6 +53,9 @@ if TYPE_CHECKING:
     from zorkgpt.memory.answers import FurtherFact, MemorySynthesisResponse
     from zorkgpt.memory.facts import Fact
 
+_MOST_CHANGES, _WINDOW_TURNS = 10, 20
+"""How many lasting memories a model may supersede or invalidate within this number of turns without confirming them."""
+
 
 @dataclass(slots=True)
 class LearningCounts:
@@ -111,12 +114,10 @@ class Learner:
         self._recorder = recorder
         self._questions = Questions(writer, recorder, state, history_window=settings.history_window)
         self._state = state
-        self._settings = settings
         self._log = log
         # By default, assume that a model answers: this costs something, and the answer may have mistakes.
         self._asks_a_model = setting(synthesizer, "asks_a_model", True)
-        is_cached = settings.ask_only_once and self._asks_a_model
-        self._answers = AnswerCache(writer.store.answers, log) if is_cached else None
+        self._answers = AnswerCache(writer.store.answers, log) if self._asks_a_model else None
         self._changed_at: list[int] = []
         """The value of `LearningCounts.turns` at each recent change of a lasting memory by the model. (Turn numbers are
         optional.)"""
@@ -333,8 +334,7 @@ class Learner:
         similar = answers.answer(routine or look) if answers is not None and (routine or look) else None
         if similar is not None and not similar.holds(request.believed):
             similar = None
-        is_routine = similar is not None
-        reasons = should_ask(request, answered=answered, is_routine=is_routine, enabled=self._settings.triggers)
+        reasons = should_ask(request, answered=answered, is_routine=similar is not None)
         if reasons:
             request = replace(request, triggers=tuple(reason.value for reason in reasons))
             return request, self._asked(synthesizer, request)
@@ -458,15 +458,15 @@ class Learner:
         self, synthesizer: MemorySynthesizer, request: SynthesisRequest, answer: "MemorySynthesisResponse"
     ) -> set[tuple[SubjectKey, str]]:
         """Ask the model to confirm each change beyond the limit. Return the others' subjects and titles."""
-        limit, counts = self._settings.change_limit, self.counts
-        self._changed_at = [turn for turn in self._changed_at if turn > counts.turns - limit.window_turns]
+        counts = self.counts
+        self._changed_at = [turn for turn in self._changed_at if turn > counts.turns - _WINDOW_TURNS]
         unconfirmed = set()
-        allowed = max(0, limit.changes - len(self._changed_at))
+        allowed = max(0, _MOST_CHANGES - len(self._changed_at))
         for old, change in self._planned_changes(request, answer)[allowed:]:
             if not counts.changes_questioned:
                 self._log.warning(
                     "the model changes many memories and must confirm each further change",
-                    extra={"turn": request.context.turn, "changes": limit.changes, "turns": limit.window_turns},
+                    extra={"turn": request.context.turn, "changes": _MOST_CHANGES, "turns": _WINDOW_TURNS},
                 )
             counts.changes_questioned += 1
             text = quoted(old.memory.text)

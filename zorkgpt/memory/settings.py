@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from zorkgpt.log import get_logger
-from zorkgpt.memory.asking import Trigger
 from zorkgpt.memory.retrieval import Budget
 from zorkgpt.run_folder import RUNS
 
@@ -38,15 +37,6 @@ class DeduplicationSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeLimit:
-    """How much a model may supersede or invalidate before it is asked to confirm each further change."""
-
-    changes: int = 10
-    """Number of changed lasting memories. With 0, every change must be confirmed."""
-    window_turns: int = 20
-
-
-@dataclass(frozen=True, slots=True)
 class MemorySettings:
     """The values of `[tool.zorkgpt.memory]`, `simple_memory` and `memory_deduplication`."""
 
@@ -58,10 +48,6 @@ class MemorySettings:
     debug_ephemeral: bool
     history_window: int
     model: str
-    triggers: frozenset[Trigger]
-    ask_only_once: bool
-    """Whether earlier answers are reused."""
-    change_limit: ChangeLimit
     deduplication: DeduplicationSettings
 
 
@@ -90,12 +76,6 @@ def settings_of(config: object, *, provider: str = "", wait_for_embeddings: bool
         debug_ephemeral=setting(config, "debug_ephemeral", False),
         history_window=checked_window(window() if callable(window) else None),
         model=next(filter(None, models), DEFAULT_MODEL),
-        triggers=frozenset(trigger for trigger in Trigger if setting(config, trigger.setting, True)),
-        ask_only_once=setting(config, "ask_only_once", True),
-        change_limit=ChangeLimit(
-            setting(config, "max_unconfirmed_changes", ChangeLimit().changes),
-            setting(config, "unconfirmed_changes_window", ChangeLimit().window_turns),
-        ),
         deduplication=DeduplicationSettings(
             enable=setting(config, "enable_semantic_deduplication", True),
             provider=setting(config, "embedding_provider", "") or provider,
