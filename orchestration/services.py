@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from logging import Logger
@@ -37,7 +37,8 @@ from zorkgpt.memory.model_synthesizer import ModelSynthesizer
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.parts import configured_embeddings
 from zorkgpt.memory.settings import settings_of
-from zorkgpt.memory.storage.markdown import MarkdownStore, sidecar
+from zorkgpt.memory.storage.addresses import open_record
+from zorkgpt.memory.storage.postgres import PostgresDatabase
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.things import is_attempts_entry
 from zorkgpt.offline.memory_synthesizer import RuleSynthesizer
@@ -103,8 +104,8 @@ class Services:
     """The memory's model. None if rules replace it."""
     map: MapManager
     game: Game
-    record: SqliteDatabase
-    """The record of the working directory."""
+    record: SqliteDatabase | PostgresDatabase
+    """The database of the memory. Without memory, that of the working directory."""
     background: BackgroundQuestions
     tools: AgentTools | None = None
     """The tools of the model that plays. None without tools."""
@@ -123,7 +124,7 @@ class Services:
 
     @cached_property
     def events(self) -> Events:
-        """The events of the episodes of the working directory."""
+        """The events of the episodes."""
         return Events(self.record)
 
     @cached_property
@@ -141,15 +142,10 @@ class Services:
 
         If a model is asked in the block, they are committed one by one: nothing is locked while it answers.
         """
-        store = None if self.memory is None else self.memory.store
         if self.llm is not None and not self.background.enabled:
             yield
             return
-        with ExitStack() as transactions:
-            if not isinstance(store, MarkdownStore):
-                transactions.enter_context(self.record.turn())
-            if store is not None:
-                transactions.enter_context(store.turn())
+        with self.record.turn() if self.memory is None else self.memory.store.turn():
             yield
 
     @property
@@ -185,7 +181,8 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
             window = config.get_memory_history_window()
             synthesizer = ModelSynthesizer(background_llm, history_window=window, asks_for_exits=True)
         memory = _memory(config, state, background_llm, synthesizer, game.story)
-    record = _record(config, memory)
+    without_memory = config.memory_of_run(remember=False)
+    record = memory.store.database if memory else open_record(Path(config.zork_game_workdir), without_memory)
     if memory is not None:
         file = Path(config.zork_game_workdir) / KNOWLEDGE_FILE
         knowledge = KnowledgeStore(memory.store, Events(record), file, turn=state.turn_stamp)
@@ -233,17 +230,6 @@ def _background(
         enabled=enabled or options.recorded_answers is not None,
         recorded=options.recorded_answers,
     )
-
-
-def _record(config: GameConfiguration, memory: SimpleMemoryManager | None) -> SqliteDatabase:
-    """Return the record of the working directory: that of the memory, if it is in a file there."""
-    store = None if memory is None else memory.store
-    return store.database if isinstance(store, MarkdownStore) else record_in(config)
-
-
-def record_in(config: GameConfiguration) -> SqliteDatabase:
-    """Return the record of a working directory."""
-    return sidecar(Path(config.zork_game_workdir) / config.simple_memory.memory_file)
 
 
 def claim_workdir(config: GameConfiguration, story: StoryIdentity) -> None:

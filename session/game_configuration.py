@@ -127,6 +127,14 @@ class GameConfiguration(Tables):
         table, key = FLAT_NAMES[name]
         return getattr(getattr(self, table), key)
 
+    def memory_of_run(self, *, remember: bool = True) -> str:
+        """Return the address of the memory, or the name of its file. The record of a run is there.
+
+        A run without memory uses the file beside which a memory would be.
+        """
+        is_shared = remember and self.simple_memory.enabled
+        return (self.simple_memory.memory_address if is_shared else None) or self.simple_memory.memory_file
+
     @property
     def kept_files(self) -> tuple[str, ...]:
         """The names of the files in a story's folder, in addition to its episodes."""

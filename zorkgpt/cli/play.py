@@ -171,7 +171,8 @@ def _check_replay(options: PlayOptions, config: GameConfiguration, story: Story,
 def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher") -> int:
     plan = _plan(options, line)
     claim_workdir(plan.config, plan.story)
-    watcher.workdir, watcher.memory_file = Path(plan.config.zork_game_workdir), plan.config.memory_file
+    watcher.workdir = Path(plan.config.zork_game_workdir)
+    watcher.memory = plan.config.memory_of_run(remember=not plan.options.no_memory)
     line.status.begin("starting the game")
     person = HumanPlayer(line) if plan.choice.kind == PlayerKind.HUMAN else None
     run_options = RunOptions(
@@ -228,11 +229,12 @@ def _how_to_continue(options: PlayOptions, watcher: "_RunWatcher") -> str:
         "--base-url": options.base_url,
     }
     more = "".join(f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value)
+    more += " --no-memory" if options.no_memory else ""
     # After an error such as a full disk, the log may be incomplete.
     saved = "What was learned" if ended is not None and ended.reason == EpisodeEnding.ERROR else "Everything"
     if options.replay is not None:
         return f"{saved} is saved. A replay can't be resumed. To restart it, name an empty folder with --workdir."
-    if not can_be_resumed(watcher.workdir, watcher.begun, watcher.memory_file):
+    if not can_be_resumed(watcher.workdir, watcher.begun, watcher.memory):
         return f"{saved} is saved. This episode can't be resumed. The next run starts a new one."
     return f"{saved} is saved. To resume this episode: {COMMAND} --resume {watcher.begun}{more}"
 
@@ -246,8 +248,8 @@ def _resumed(options: PlayOptions) -> tuple[SavedEpisode | None, PlayOptions]:
     config = _configuration(options)
     episode = None if options.resume == "last" else int(options.resume)
     workdir = Path(run_configuration(options.workdir, options.game).zork_game_workdir)
-    log_name, memory_file = config.episode_log_file, config.memory_file
-    saved = find_resumable(workdir, log_name, memory_file, episode=episode, max_turns=options.max_turns)
+    log_name, memory = config.episode_log_file, config.memory_of_run(remember=not options.no_memory)
+    saved = find_resumable(workdir, log_name, memory, episode=episode, max_turns=options.max_turns)
     return saved, replace(options, workdir=workdir)
 
 
@@ -312,8 +314,8 @@ class _RunWatcher:
         self.endings: list[EpisodeEnded] = []
         self.workdir = Path()
         """The folder of the story. Set once it is known."""
-        self.memory_file = ""
-        """The name of the memory file in it."""
+        self.memory = ""
+        """The name of the memory file in it, or the address of the memory."""
         self.console: Console | None = None
         self._status = status
 
@@ -403,7 +405,8 @@ def _missing_embeddings(config: GameConfiguration, memory: SimpleMemoryManager |
 def _sum_up(plan: _Plan, ended: list[EpisodeEnded], damaged: list[dict[str, str]], control: Sequence[Event]) -> None:
     config, remember = plan.config, not plan.options.no_memory
     workdir = Path(config.zork_game_workdir)
-    memories = (config.memory_address if remember else None) or workdir / config.memory_file
+    memory = config.memory_of_run(remember=remember)
+    memories = memory if memory == config.memory_address else workdir / memory
     learning = learning_of(workdir, config.episode_log_file, memories, control)
     summary = summary_of(
         config, plan.story, plan.choice, ended, remembered=remember, damaged=damaged, learning=learning

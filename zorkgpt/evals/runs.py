@@ -261,7 +261,7 @@ class EvaluationRun:
         write_file(self.folder / RUN_FILE, as_json(self.described(), indented=True) + b"\n")
 
     def _has_checkpoint(self, files: EpisodeFiles) -> bool:
-        return can_be_resumed(files.workdir, files.number, self.config.memory_file)
+        return can_be_resumed(files.workdir, files.number, self.config.memory_of_run())
 
     def _play_next(self, played: list[EpisodeFiles], turns: int, count: TurnCounter) -> None:
         episode, files = len(played) + 1, self._files(len(played) + 1)

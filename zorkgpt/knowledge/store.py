@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from platform import node
 
 from zorkgpt.errors import FileError, MemoryStoreError
 from zorkgpt.files import LOCK_TIMEOUT_S, AtomicFile, Disk, Stamp, reread_or_recover, write_file
@@ -16,14 +17,12 @@ from zorkgpt.memory.storage.history import TurnStamp, dated_changes
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.memory.storage.merging import FileEdits
 from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.record.events import EventKind, EventRow, Events
+from zorkgpt.record.events import Events
 from zorkgpt.run_folder import KNOWLEDGE_FILE
 
 log = get_logger(__name__)
 
 _ATTEMPTS = 5
-_NO_EPISODE = 0
-"""The episode of events that belong to the folder."""
 
 
 class KnowledgeStore:
@@ -37,7 +36,7 @@ class KnowledgeStore:
 
     Args:
         memories: The store with the memories about `KNOWLEDGE`.
-        events: The events of the folder of the file.
+        events: The events of the record.
         turn: Returns the turn to which changes belong.
 
     Raises:
@@ -60,8 +59,8 @@ class KnowledgeStore:
         """Whether the file was damaged and was restored."""
         self._memories = memories
         self._events = events
-        self._record = "" if memories.has_file else memories.name
-        """The name of the record, if it is not the one with the events."""
+        self._name = "" if memories.has_file else f"{node()}:{self.file.path.resolve()}"
+        """The name of the file among those of other folders that share the record."""
         self._guard = threading.RLock()
         self._document = KnowledgeDocument()
         self._memories_shown: list[Memory] = []
@@ -214,12 +213,10 @@ class KnowledgeStore:
 
     def _shown(self) -> bytes:
         """Return the content that the file is known to have shown. b"" if there was none."""
-        event = self._events.last(_NO_EPISODE, EventKind.VIEW)
-        record, text = json.loads(event.content) if event else (self._record, "")
+        content = self._events.shown(self._name)
         # Without a journal, the record was deleted.
-        return str(text).encode("latin-1") if record == self._record and self._memories.journal.size() else b""
+        return str(json.loads(content)).encode("latin-1") if content and self._memories.journal.size() else b""
 
     def _note(self, data: bytes) -> None:
         # Each byte becomes a character, whatever the encoding is.
-        content = json.dumps([self._record, data.decode("latin-1")])
-        self._events.add(_NO_EPISODE, EventRow(0, EventKind.VIEW, content), replacing=[EventKind.VIEW])
+        self._events.show(self._name, json.dumps(data.decode("latin-1")))

@@ -16,6 +16,12 @@ CREATE TABLE zorkgpt_events (
 CREATE INDEX zorkgpt_events_episode ON zorkgpt_events (kind, episode, turn)
 """
 
+FILES_SCHEMA = """
+ALTER TABLE zorkgpt_events ADD COLUMN file text NOT NULL DEFAULT '';
+DELETE FROM zorkgpt_events WHERE kind = 'view'
+"""
+"""The upgrade of tables whose only file was that of their folder. `file` is the file of a view, or ''."""
+
 
 class EventKind(StrEnum):
     """The kind of an event. Its content is JSON."""
@@ -29,12 +35,14 @@ class EventKind(StrEnum):
     CHECKPOINT = "checkpoint"
     """The state from which the episode can be resumed. Each episode has only its last one."""
     VIEW = "view"
-    """The content that `knowledgebase.md` showed last. It belongs to no episode."""
+    """The content that a file showed last. It belongs to no episode. See `Events.shown`."""
     QUESTIONS = "questions"
     """The open questions at the end of an episode."""
     TRAIL = "trail"
     """What the actions of a finished episode led to."""
 
+
+_NO_EPISODE = 0
 
 FOR_RESUMING = (EventKind.OPENING, EventKind.DECISION, EventKind.TURN, EventKind.CHECKPOINT)
 """The events that are only for resuming an episode."""
@@ -51,8 +59,11 @@ class EventRow(NamedTuple):
 class EventDatabase(Protocol):
     """A database with the table of events. Parameters are written as `%s`. Every method may raise an error."""
 
-    def change(self, *, is_durable: bool) -> AbstractContextManager[object]:
-        """Begin a transaction, which is committed at the end of the block, unless the block raises."""
+    def transaction(self) -> AbstractContextManager[object]:
+        """Begin a transaction, which is committed at the end of the block, unless the block raises.
+
+        It survives a kill of the process, but perhaps not a power failure.
+        """
         ...
 
     def rows(self, query: str, parameters: Sequence[object] | None = None) -> list[tuple[Any, ...]]:
@@ -65,10 +76,7 @@ class EventDatabase(Protocol):
 
 
 class Events:
-    """The events of all episodes of a story folder, in order.
-
-    An event survives a kill of the process, but perhaps not a power failure.
-    """
+    """The events of all episodes of a record, in order. Episodes have different numbers, whatever their folders."""
 
     def __init__(self, database: EventDatabase) -> None:
         self._database = database
@@ -79,7 +87,7 @@ class Events:
         Args:
             replacing: The kinds of earlier events of the episode to delete.
         """
-        with self._database.change(is_durable=False):
+        with self._database.transaction():
             self.remove(episode, *replacing)
             query = "INSERT INTO zorkgpt_events (episode, turn, kind, content) VALUES (%s, %s, %s, %s)"
             self._database.put(query, [(episode, event.turn, event.kind, event.content) for event in events])
@@ -104,6 +112,19 @@ class Events:
         """Delete the events of these kinds of an episode."""
         query = "DELETE FROM zorkgpt_events WHERE episode = %s AND kind = %s"
         self._database.put(query, [(episode, kind) for kind in kinds])
+
+    def shown(self, file: str) -> str | None:
+        """Return the content that this file showed last. None if it was not recorded."""
+        query = "SELECT content FROM zorkgpt_events WHERE kind = %s AND file = %s"
+        return next((content for (content,) in self._database.rows(query, (EventKind.VIEW, file))), None)
+
+    def show(self, file: str, content: str) -> None:
+        """Record the content that this file shows."""
+        values = _NO_EPISODE, 0, EventKind.VIEW, file, content
+        with self._database.transaction():
+            self._database.put("DELETE FROM zorkgpt_events WHERE kind = %s AND file = %s", [(EventKind.VIEW, file)])
+            query = "INSERT INTO zorkgpt_events (episode, turn, kind, file, content) VALUES (%s, %s, %s, %s, %s)"
+            self._database.put(query, [values])
 
     def rewrite(self, changed: Callable[[str], str]) -> None:
         """Replace the content of every event by what this returns for it."""

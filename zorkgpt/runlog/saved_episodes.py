@@ -15,7 +15,7 @@ from zorkgpt.bounded import RECORD, SAVED_FILE, parse_json
 from zorkgpt.errors import CheckpointError, EpisodeInUse, WorkdirError
 from zorkgpt.log_files import packed
 from zorkgpt.memory.settings import MEMORY_FILE
-from zorkgpt.memory.storage.markdown import sidecar
+from zorkgpt.memory.storage.addresses import open_record
 from zorkgpt.record.events import EventKind, Events
 from zorkgpt.run_folder import episodes_in, run_directory
 from zorkgpt.runlog.episodes import PATIENCE_S, playing_lock
@@ -122,13 +122,17 @@ def lock_for_playing(directory: Path) -> FileLock:
 
 
 @contextmanager
-def recorded_in(workdir: Path, memory_file: str = MEMORY_FILE) -> Iterator[Events]:
-    """Open the record of a working directory for reading its events. It is never created."""
-    with closing(sidecar(workdir / memory_file)) as database:
+def recorded_in(workdir: Path, memory: str = MEMORY_FILE) -> Iterator[Events]:
+    """Open the record of a working directory for reading its events. It is never created.
+
+    Args:
+        memory: The name of the memory file, or the address of the memory.
+    """
+    with closing(open_record(workdir, memory)) as database:
         yield Events(database)
 
 
-def can_be_resumed(workdir: Path, episode: int, memory_file: str = MEMORY_FILE) -> bool:
+def can_be_resumed(workdir: Path, episode: int, memory: str = MEMORY_FILE) -> bool:
     """Return whether there are a folder and a checkpoint of an episode.
 
     Raises:
@@ -136,14 +140,14 @@ def can_be_resumed(workdir: Path, episode: int, memory_file: str = MEMORY_FILE) 
     """
     if not run_directory(workdir, episode).is_dir():
         return False
-    with recorded_in(workdir, memory_file) as events:
+    with recorded_in(workdir, memory) as events:
         return events.last(episode, EventKind.CHECKPOINT) is not None
 
 
 def find_resumable(
     workdir: Path,
     log_name: str,
-    memory_file: str = MEMORY_FILE,
+    memory: str = MEMORY_FILE,
     *,
     episode: int | None = None,
     max_turns: int | None = None,
@@ -151,7 +155,7 @@ def find_resumable(
     """Return the given episode, or the last interrupted one that no process plays.
 
     Args:
-        memory_file: The name of the memory file, beside which the record is.
+        memory: The name of the memory file, or the address of the memory.
         max_turns: The new limit of turns. Defaults to the limit that it was started with.
 
     Raises:
@@ -159,7 +163,7 @@ def find_resumable(
         MemoryStoreError: If the record can't be read.
     """
     reasons = {}
-    with recorded_in(workdir, memory_file) as events:
+    with recorded_in(workdir, memory) as events:
         for number in [episode] if episode is not None else reversed(episodes_in(workdir)):
             directory = run_directory(workdir, number)
             reason = _obstacle(directory, events, directory / log_name)

@@ -1,10 +1,13 @@
-"""Distinguishes the path of a memory from an address."""
+"""Distinguishes the path of a memory from an address, and opens its record."""
 
 import re
+from pathlib import Path
 
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.memory.storage.postgres import is_postgres
-from zorkgpt.memory.storage.sqlite import IN_MEMORY
+from zorkgpt.memory.storage.markdown import sidecar
+from zorkgpt.memory.storage.postgres import PostgresDatabase, is_postgres
+from zorkgpt.memory.storage.sql_store import postgres_record, sqlite_record
+from zorkgpt.memory.storage.sqlite import IN_MEMORY, SqliteDatabase, is_sqlite
 from zorkgpt.text import quoted
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
@@ -24,3 +27,19 @@ def check_address(path: object) -> None:
             f"The address of the memory is {shown}, of an unknown kind. Use the path of a file, such as Memories.md or "
             f'memories.sqlite, or "{IN_MEMORY}", or postgresql://user@host/database.'
         )
+
+
+def open_record(folder: Path, memory: str) -> SqliteDatabase | PostgresDatabase:
+    """Return the database of a memory, which also has the events of its episodes. Reading creates no file.
+
+    Args:
+        folder: The story's folder.
+        memory: The name of a memory file in it, or an address.
+
+    Raises:
+        MemoryStoreError: If it is an address of an unknown kind.
+    """
+    check_address(memory)
+    if is_postgres(memory):
+        return postgres_record(memory)
+    return sqlite_record(folder / memory) if is_sqlite(folder / memory) else sidecar(folder / memory)

@@ -35,7 +35,7 @@ from zorkgpt.memory.storage.sql_store import SqliteFileStore
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import COUNTS_SCHEMA, MIGRATIONS, SCHEMA, STATE_SCHEMA, VECTORS_SCHEMA
 from zorkgpt.memory.storage.words import WORDS_SCHEMA, FullText
-from zorkgpt.record.events import EVENTS_SCHEMA
+from zorkgpt.record.events import EVENTS_SCHEMA, FILES_SCHEMA
 
 log = get_logger(__name__)
 
@@ -80,11 +80,11 @@ _NOTHING = _ShownContent(0, "", 0, is_shown=True)
 
 
 def sidecar(memory_file: Path | str, *, timeout_s: float = LOCK_TIMEOUT_S) -> SqliteDatabase:
-    """Return the SQLite file beside a memory file, with the record: memories, journal, answers and vectors."""
+    """Return the SQLite file beside a memory file, with the record: memories, journal, answers, vectors and events."""
     return SqliteDatabase(
         Path(f"{memory_file}.sqlite"),
         schema=_FIRST_SCHEMA,
-        migrations=(*MIGRATIONS, _ROWS, EVENTS_SCHEMA, COUNTS_SCHEMA),
+        migrations=(*MIGRATIONS, _ROWS, EVENTS_SCHEMA, COUNTS_SCHEMA, FILES_SCHEMA),
         kind=_KIND,
         timeout_s=timeout_s,
     )
@@ -522,7 +522,7 @@ class MarkdownStore(SqliteFileStore):
             return
         self._digest = digest_shown(document)
         # If this is lost, the next transaction does it.
-        with self.database.change(is_durable=False):
+        with self.database.transaction():
             self._mark_shown()
         self._seen = written, self._seen[1]
         self._messages.written(len(data))

@@ -12,7 +12,9 @@ from zorkgpt.memory.scope import PlaceScope
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import Filters, LastingMemories
+from zorkgpt.memory.storage.postgres import PostgresDatabase
 from zorkgpt.memory.storage.reverting import Position
+from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import AnswerTable, Journal
 from zorkgpt.memory.storage.traces import Traces
 from zorkgpt.memory.storage.words import WordCounts
@@ -44,6 +46,11 @@ class Store(Protocol):
     answers: AnswerTable
     guard: "threading.RLock"
     """Held while `lasting` is read or changed."""
+
+    @property
+    def database(self) -> SqliteDatabase | PostgresDatabase:
+        """The database of the whole record."""
+        ...
 
     @property
     def lasting(self) -> LastingMemories:

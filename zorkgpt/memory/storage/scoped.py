@@ -112,7 +112,7 @@ class ScopedStore:
         self.path, self.name, self.recovered = whole.path, whole.name, whole.recovered
         self.notices = whole.notices
         self.guard = whole.guard
-        self.has_file = whole.has_file
+        self.has_file, self.database = whole.has_file, whole.database
         self.journal = whole.journal.within(scope)
         self.answers = whole.answers.within(scope)
 

@@ -39,9 +39,10 @@ from zorkgpt.memory.storage.tables import (
     VisitRow,
     delete_vectors,
 )
-from zorkgpt.memory.storage.traces import Traces
+from zorkgpt.memory.storage.traces import Traces, event_without
 from zorkgpt.memory.storage.vector_table import PostgresVectors, delete_all_but
 from zorkgpt.memory.storage.words import WORDS_SCHEMA, FullText, PostgresWords, WordCounts, WordIndex
+from zorkgpt.record.events import EVENTS_SCHEMA, FILES_SCHEMA, Events
 
 if TYPE_CHECKING:
     # Loaded only if there are vectors.
@@ -51,6 +52,7 @@ log = get_logger(__name__)
 
 _KIND = 0x5A72
 _VECTORS_KIND = 0x5A6E
+_MIGRATIONS = (COUNTS_SCHEMA, EVENTS_SCHEMA, FILES_SCHEMA)
 
 
 class _Discarded(Exception):
@@ -183,6 +185,9 @@ class SqlStore:
         """Erase traces from the tables beside the memories."""
         with self.database.change():
             self.journal.erase(traces)
+            # Events belong to the whole memory.
+            if not traces.scope.path:
+                Events(self.database).rewrite(lambda text: event_without(text, traces))
             self.answers.clear()
             self._words.erase_deleted()
 
@@ -255,7 +260,7 @@ class PostgresStore(SqlStore):
         lock_timeout_s: float = LOCK_TIMEOUT_S,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        database = PostgresDatabase(url, lock_timeout_s=lock_timeout_s, migrations=(COUNTS_SCHEMA,))
+        database = postgres_record(url, lock_timeout_s=lock_timeout_s)
         folder = _own_folder(database.address)
         words = PostgresWords(database)
         super().__init__(
@@ -336,15 +341,22 @@ class SqliteStore(SqliteFileStore):
         lock_timeout_s: float = LOCK_TIMEOUT_S,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        is_in_memory = str(path) == IN_MEMORY
-        file = Path(path if is_in_memory else os.path.realpath(path))
-        schema = STATE_SCHEMA + MEMORIES_SCHEMA + SCHEMA + VECTORS_SCHEMA + WORDS_SCHEMA + TURNS_SCHEMA
-        database = SqliteDatabase(
-            file, schema=schema, migrations=(COUNTS_SCHEMA,), kind=_KIND, is_truth=True, timeout_s=lock_timeout_s
-        )
+        database = sqlite_record(path, timeout_s=lock_timeout_s)
         # A memory without a file must not find `runs/` in the current folder.
-        path = Path(os.devnull, IN_MEMORY) if is_in_memory else file
-        super().__init__(database, FullText(database), name=str(file), path=path, now=now)
+        file = Path(os.devnull, IN_MEMORY) if str(path) == IN_MEMORY else database.path
+        super().__init__(database, FullText(database), name=str(database.path), path=file, now=now)
+
+
+def postgres_record(url: str, *, lock_timeout_s: float = LOCK_TIMEOUT_S) -> PostgresDatabase:
+    """Return a database on PostgreSQL with the record of a memory."""
+    return PostgresDatabase(url, lock_timeout_s=lock_timeout_s, migrations=_MIGRATIONS)
+
+
+def sqlite_record(path: Path | str, *, timeout_s: float = LOCK_TIMEOUT_S) -> SqliteDatabase:
+    """Return a SQLite file with the record of a memory. ":memory:" needs no file."""
+    file = Path(path if str(path) == IN_MEMORY else os.path.realpath(path))
+    schema = STATE_SCHEMA + MEMORIES_SCHEMA + SCHEMA + VECTORS_SCHEMA + WORDS_SCHEMA + TURNS_SCHEMA
+    return SqliteDatabase(file, schema=schema, migrations=_MIGRATIONS, kind=_KIND, is_truth=True, timeout_s=timeout_s)
 
 
 def _own_folder(address: str) -> Path:

@@ -3,7 +3,7 @@
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
@@ -149,6 +149,10 @@ class SqliteDatabase:
     def is_changing(self) -> bool:
         """Whether a change is under way."""
         return self._is_changing
+
+    def transaction(self) -> "AbstractContextManager[Connection]":
+        """Begin a change that survives a kill of the process, but perhaps not a power failure."""
+        return self.change(is_durable=False)
 
     @contextmanager
     def change(self, *, is_durable: bool = True) -> Iterator["Connection"]:

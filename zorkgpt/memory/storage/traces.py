@@ -151,6 +151,11 @@ def record_without(text: str, traces: Traces) -> str:
     return decode(line_without(encode(text), traces, is_kept)).rstrip("\n")
 
 
+def event_without(text: str, traces: Traces) -> str:
+    """Return the JSON text of an event without the traces."""
+    return decode(line_without(encode(text), traces)).rstrip("\n")
+
+
 def _is_inside(record: str, scope: PlaceScope) -> bool:
     try:
         return scope.contains(place_from_json(parse_json(record, RECORD)["location_id"]))

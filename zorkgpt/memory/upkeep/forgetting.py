@@ -14,11 +14,11 @@ from zorkgpt.memory.places import is_place, path_of
 from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
 from zorkgpt.memory.storage.book import MemoryBook
 from zorkgpt.memory.storage.document import parse, render
-from zorkgpt.memory.storage.escaping import decode, encode, single_spaced
+from zorkgpt.memory.storage.escaping import single_spaced
 from zorkgpt.memory.storage.lasting import EVERY, Prefix
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.memory.storage.traces import Traces, document_without, line_without, value_without
+from zorkgpt.memory.storage.traces import Traces, document_without, event_without, line_without, value_without
 from zorkgpt.record.events import Events
 from zorkgpt.text import indented
 
@@ -103,11 +103,10 @@ def forget(store: Store, traces: Traces, runs: Path) -> None:
         for beside in sorted(path.parent.glob(f"{path.name}.*")):
             if beside.suffix == ".backup" or ".damaged-" in beside.name:
                 _clean_markdown(beside, traces)
-        # Snapshots, runs and their events belong to the whole memory.
+        # Snapshots and runs belong to the whole memory.
         if not store.scope.path:
             _clean_runs(path, runs, traces)
-            records = {Path(f"{path}.sqlite")} if store.has_file else set()
-            for record in {*records, *runs.parent.glob("*.md.sqlite")}:
+            for record in set(runs.parent.glob("*.md.sqlite")) - {Path(f"{path}.sqlite")}:
                 _clean_events(record, traces)
         store.erase(traces)
     store.refresh()
@@ -124,11 +123,10 @@ def _clean_runs(path: Path, runs: Path, traces: Traces) -> None:
 
 
 def _clean_events(record: Path, traces: Traces) -> None:
-    """Clean the events in the record beside a memory file."""
+    """Clean the events in the record of a run without this memory."""
     with closing(sidecar(record.with_suffix(""))) as database:
-        if database.exists():
-            Events(database).rewrite(lambda text: decode(line_without(encode(text), traces)).rstrip("\n"))
-            database.empty_log()
+        Events(database).rewrite(lambda text: event_without(text, traces))
+        database.empty_log()
 
 
 def _clean_markdown(path: Path, traces: Traces) -> None:
