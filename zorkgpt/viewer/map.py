@@ -1,4 +1,4 @@
-"""The map: the turn in which each part became known, and the positions of the rooms on the page."""
+"""The map: the turn in which each part became known, and its place on the page."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from zorkgpt.directions import canonical_direction, exit_name
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.viewer.episode_index import MapStep
 from zorkgpt.viewer.json_lines import turn_key
-from zorkgpt.world.layout import COMPASS, ExitTargets, Square, lay_out, nearest_fit, paired_exit
+from zorkgpt.world.layout import BOX, COMPASS, MapLine, PixelLayout, lines_of
 
 _Component = TypeVar("_Component")
 ExitKey = tuple[int, str]
@@ -72,164 +72,83 @@ class MapTimeline:
 
 
 def map_picture(timeline: MapTimeline, names: Mapping[SubjectKey, str]) -> dict[str, Any]:
-    """Return the final map with the turn in which each part became known. The page draws the map at any turn.
-
-    `column` and `row` order the rooms of a level. The page skips columns and rows without known rooms.
-    """
-    return _MapPicture(timeline, names).picture()
-
-
-class _MapPicture:
-    def __init__(self, timeline: MapTimeline, names: Mapping[SubjectKey, str]) -> None:
-        self._timeline = timeline
-        self._names = names
-        self._ends = {way: max(reversed(ends), key=ends.__getitem__) for way, ends in timeline.ways.items()}
-        """Exit → the destination that became known last."""
-        connections: dict[int, dict[str, int]] = {}
-        for (room, name), to in self._ends.items():
-            connections.setdefault(room, {})[name] = to
-        self._connections = connections
-        self._levels = MapLevels(timeline.rooms, connections)
-
-    def picture(self) -> dict[str, Any]:
-        return {
-            "rooms": [self._room(room, since) for room, since in self._timeline.rooms.items()],
-            "lines": self._lines(),
-            "open": [end for way, since in self._timeline.mentioned.items() if (end := self._open_end(way, since))],
-            "changes": self._timeline.changes,
-        }
-
-    def _room(self, room: int, since: int) -> dict[str, Any]:
-        column, row = self._levels.squares[room]
-        origin, way = self._timeline.reached.get(room, (None, ""))
-        return {
-            "id": room,
-            "name": self._names.get(room, ""),
-            "since": since,
-            "level": self._levels.levels[room],
-            "region": self._levels.regions[room],
-            "column": column,
-            "row": row,
-            "reached": None if origin is None else {"from": origin, "way": way},
-            "deadly": {name: at for (here, name), at in self._timeline.deadly.items() if here == room},
-        }
-
-    def _lines(self) -> list[dict[str, Any]]:
-        lines: list[dict[str, Any]] = []
-        done: set[ExitKey] = set()
-        for (room, name), to in self._ends.items():
-            if (room, name) in done or room == to:
-                continue
-            back = paired_exit(self._connections, room, name, to, done)
-            done |= {(room, name)} | ({(to, back)} if back else set())
-            lines.append(self._line(room, name, to, back))
-        return lines
-
-    def _line(self, room: int, name: str, to: int, back: str | None) -> dict[str, Any]:
-        since = self._timeline.ways[room, name][to]
-        back_since = self._timeline.ways[to, back][room] if back else None
-        return {"from": room, "to": to, "way": name, "back": back, "since": since, "back_since": back_since}
-
-    def _open_end(self, way: ExitKey, since: int) -> dict[str, Any] | None:
-        """Return the open end of a mentioned exit, until it was tried. None if it was never open."""
-        room, name = way
-        until = self._timeline.tried.get(way)
-        if name not in COMPASS or room not in self._timeline.rooms or (until is not None and until <= since):
-            return None
-        return {"room": room, "way": name, "since": since, "until": until}
-
-
-_CLIMBS = {"up": 1, "down": -1}
-_UP_AND_DOWN = frozenset(_CLIMBS)
-
-
-class MapLevels:
-    """The level, region and square of each room.
-
-    Rooms connected by exits other than up and down are on the same level. Each level has its own squares.
-
-    Args:
-        known: Room → the turn in which it became known.
-    """
-
-    def __init__(self, known: Mapping[int, int], connections: ExitTargets) -> None:
-        self._connections = connections
-        self.levels: dict[int, int] = {}
-        self.squares: dict[int, Square] = {}
-        storeys = _joined(sorted(known, key=known.__getitem__), connections)
-        self._of_room = {room: storey for storey in storeys for room in storey}
-        while waiting := [storey for storey in storeys if storey[0] not in self.levels]:
-            anchor, entry, level = next(self._stairs(), (None, waiting[0][0], 0))
-            self._place(self._of_room[entry], level, entry, anchor)
-        self.regions = regions_of(known, _ways_within(self.levels, connections))
-
-    def _stairs(self) -> Iterator[tuple[int, int, int]]:
-        """Yield (placed room, unplaced room, its level) for exits up and down between the two."""
-        for room, ways in self._connections.items():
-            for way in _CLIMBS.keys() & ways.keys():
-                to = ways[way]
-                if room in self.levels and to not in self.levels:
-                    yield room, to, self.levels[room] + _CLIMBS[way]
-                elif to in self.levels and room not in self.levels:
-                    yield to, room, self.levels[to] - _CLIMBS[way]
-
-    def _place(self, storey: tuple[int, ...], level: int, entry: int, anchor: int | None) -> None:
-        """Place the rooms of a storey. If possible, its entry is directly above or below the anchor."""
-        shape = lay_out(storey, _restricted(storey, self._connections))
-        taken = {self.squares[room] for room, at in self.levels.items() if at == level}
-        column = shape[entry][0] if anchor is None else self.squares[anchor][0]
-        dx, dy = nearest_fit(shape.values(), taken, set(), (column - shape[entry][0], 0))
-        self.squares |= {room: (x + dx, y + dy) for room, (x, y) in shape.items()}
-        self.levels |= dict.fromkeys(storey, level)
-
-
-def _joined(rooms: Iterable[int], connections: ExitTargets) -> list[tuple[int, ...]]:
-    """Return the groups of rooms connected by exits other than up and down, in the order of their first rooms."""
-    neighbors: dict[int, list[int]] = {room: [] for room in rooms}
-    for room, ways in connections.items():
-        for way, to in ways.items():
-            if way not in _UP_AND_DOWN:
-                neighbors[room].append(to)
-                neighbors[to].append(room)
-    groups: list[tuple[int, ...]] = []
-    seen: set[int] = set()
-    for first in neighbors:
-        if first not in seen:
-            group = dict.fromkeys([first])
-            waiting = [first]
-            while waiting:
-                new = [room for room in neighbors[waiting.pop()] if room not in group]
-                group |= dict.fromkeys(new)
-                waiting += new
-            seen |= group.keys()
-            groups.append(tuple(group))
-    return groups
-
-
-def _restricted(storey: Iterable[int], connections: ExitTargets) -> dict[int, dict[str, int]]:
-    rooms = set(storey)
+    """Return the final map with the turn in which each part became known. The page shows the parts known at a turn."""
+    connections = _connections(timeline)
+    pixels = PixelLayout(timeline.rooms, connections)
+    lines = [_line(timeline, pixels, line) for line in _drawn(timeline, pixels, connections)]
     return {
-        room: {way: to for way, to in connections[room].items() if to in rooms and way not in _UP_AND_DOWN}
-        for room in rooms & connections.keys()
+        "rooms": [_room(timeline, pixels, room, names) for room in timeline.rooms],
+        "lines": lines,
+        "open": [_open_end(timeline, pixels, way) for way in timeline.mentioned if _was_open(timeline, way)],
+        "changes": timeline.changes,
+        "box": BOX,
     }
 
 
-def _ways_within(levels: Mapping[int, int], connections: ExitTargets) -> set[tuple[int, int]]:
-    """Return the pairs of connected rooms on the same level, each once."""
-    pairs = {(min(room, to), max(room, to)) for room, ways in connections.items() for to in ways.values()}
-    return {(low, high) for low, high in pairs if low != high and levels[low] == levels[high]}
+def _connections(timeline: MapTimeline) -> dict[int, dict[str, int]]:
+    """Return room → exit → the destination that became known last."""
+    connections: dict[int, dict[str, int]] = {}
+    for (room, name), ends in timeline.ways.items():
+        connections.setdefault(room, {})[name] = max(reversed(ends), key=ends.__getitem__)
+    return connections
 
 
-def regions_of(rooms: Iterable[int], pairs: set[tuple[int, int]]) -> dict[int, int]:
-    """Return room → region. A region is a group of rooms with more connections than expected by chance.
+def _drawn(
+    timeline: MapTimeline, pixels: PixelLayout, connections: Mapping[int, Mapping[str, int]]
+) -> Iterator[MapLine]:
+    """Yield the lines that are not confusingly long, and for each room the one by which it was first reached."""
+    reached = {frozenset((origin, room)) for room, (origin, _) in timeline.reached.items()}
+    drawn: dict[frozenset[int], int] = {}
+    for line in lines_of(connections):
+        line = _in_order(timeline, line)
+        ends = frozenset((line.room, line.to))
+        if line.room != line.to and (ends in reached or not pixels.is_long(line)):
+            drawn[ends] = min(_since(timeline, line), drawn.get(ends, _since(timeline, line)))
+            yield line
+    for room, (origin, way) in timeline.reached.items():
+        if drawn.get(frozenset((origin, room)), timeline.rooms[room] + 1) > timeline.rooms[room]:
+            yield MapLine(origin, way, room, None)
 
-    Merges the two groups with the largest gain in modularity while there is a gain: Clauset, Newman and Moore, Finding
-    community structure in very large networks, 2004.
-    """
-    # Imported on use, because it takes a while.
-    import networkx
 
-    graph = networkx.Graph(sorted(pairs))
-    graph.add_nodes_from(rooms)
-    regions = networkx.community.greedy_modularity_communities(graph) if pairs else [{room} for room in graph]
-    return {room: min(region) for region in regions for room in region}
+def _in_order(timeline: MapTimeline, line: MapLine) -> MapLine:
+    """Return the line with the direction that became known first."""
+    if line.back is None or timeline.ways[line.to, line.back][line.room] >= _since(timeline, line):
+        return line
+    return MapLine(line.to, line.back, line.room, line.way)
+
+
+def _since(timeline: MapTimeline, line: MapLine) -> int:
+    return timeline.ways.get((line.room, line.way), {}).get(line.to, timeline.rooms[line.to])
+
+
+def _room(timeline: MapTimeline, pixels: PixelLayout, room: int, names: Mapping[SubjectKey, str]) -> dict[str, Any]:
+    x, y = pixels.centre(room)
+    deadly = {name: at for (here, name), at in timeline.deadly.items() if here == room}
+    return {"id": room, "name": names.get(room, ""), "since": timeline.rooms[room], "x": x, "y": y, "deadly": deadly}
+
+
+def _line(timeline: MapTimeline, pixels: PixelLayout, line: MapLine) -> dict[str, Any]:
+    return {
+        "from": line.room,
+        "to": line.to,
+        "way": line.way,
+        "compass": line.by_compass,
+        "d": pixels.path(line),
+        "since": _since(timeline, line),
+        "back_since": timeline.ways[line.to, line.back][line.room] if line.back else None,
+    }
+
+
+def _was_open(timeline: MapTimeline, way: ExitKey) -> bool:
+    """Return whether a mentioned exit was known before it was tried."""
+    room, name = way
+    tried = timeline.tried.get(way)
+    return name in COMPASS and room in timeline.rooms and (tried is None or tried > timeline.mentioned[way])
+
+
+def _open_end(timeline: MapTimeline, pixels: PixelLayout, way: ExitKey) -> dict[str, Any]:
+    """Return the open end of a mentioned exit, until it was tried."""
+    room, name = way
+    x, y, dx, dy = pixels.stub(room, COMPASS[name])
+    place = {"room": room, "way": name, "x": x, "y": y, "dx": dx, "dy": dy}
+    return place | {"since": timeline.mentioned[way], "until": timeline.tried.get(way)}

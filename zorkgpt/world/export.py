@@ -5,14 +5,10 @@ from html import escape
 from textwrap import shorten, wrap
 
 from zorkgpt.world.graph import MapGraph
-from zorkgpt.world.layout import BOX, COMPASS, PixelLayout, Square, lay_out, paired_exit, scaled
+from zorkgpt.world.layout import BOX, COMPASS, MapLine, PixelLayout, Square, lines_of, scaled
 from zorkgpt.world.movement import MoveKind
 from zorkgpt.world.routes import DangerousSpot
 
-_STUB = 15
-_BESIDE_A_LINE = 9
-_FAR = 2
-"""In squares. A longer exit that is not a compass direction gets a label instead of a line."""
 _STYLE = """
 text { font-family: "DejaVu Sans", Verdana, sans-serif; fill: #222; text-anchor: middle }
 .room rect { fill: #fffdf6; stroke: #333; stroke-width: 1.5 }
@@ -65,12 +61,10 @@ class _SvgMap:
         self._dangerous_rooms = {danger[0] if isinstance(danger, tuple) else danger for danger in dangers}
         self._untried = untried
         self._connections = {room: graph.exits(room) for room in graph.rooms}
-        self._pixels = PixelLayout(lay_out(graph.rooms, self._connections))
+        self._pixels = PixelLayout(graph.rooms, self._connections)
         self._labels: list[str] = []
         self._notes: dict[int, int] = {}
         """Room → the number of notes below it."""
-        self._used: set[tuple[int, Square]] = set()
-        """The (room, side) pairs where a line starts or ends."""
 
     def svg(self) -> str:
         width, height = self._pixels.size
@@ -95,40 +89,30 @@ class _SvgMap:
     # Lines
 
     def _ways(self) -> Iterator[str]:
-        drawn: set[tuple[int, str]] = set()
-        for room, ways in self._connections.items():
-            for name, other in ways.items():
-                if (room, name) not in drawn:
-                    back = paired_exit(self._connections, room, name, other, drawn)
-                    drawn |= {(room, name)} | ({(other, back)} if back else set())
-                    yield from self._way(room, name, other, back)
+        for line in lines_of(self._connections):
+            ends = {(line.room, line.way), (line.to, line.back), line.room, line.to}
+            yield from self._way(line, bool(ends & self._dangers))
 
-    def _way(self, room: int, name: str, other: int, back: str | None) -> Iterator[str]:
-        danger = bool({(room, name), (other, back), room, other} & self._dangers)
-        if room == other:
-            self._add_note(room, f"{name}: back here", danger)
-        elif name in COMPASS:
-            leaving = COMPASS[name]
-            arriving = COMPASS[back] if back else (-leaving[0], -leaving[1])
-            yield self._line("way", room, leaving, other, arriving, one_way=back is None, danger=danger)
-        elif self._pixels.distance(room, other) > _FAR:
-            self._add_note(room, f"{name} → {self._name(other)}", danger)
-            if back:
-                self._add_note(other, f"{back} → {self._name(room)}", danger)
+    def _way(self, line: MapLine, danger: bool) -> Iterator[str]:
+        if line.room == line.to:
+            self._add_note(line.room, f"{line.way}: back here", danger)
+        elif self._pixels.is_long(line):
+            self._add_note(line.room, f"{line.way} → {self._name(line.to)}", danger)
+            if line.back:
+                self._add_note(line.to, f"{line.back} → {self._name(line.room)}", danger)
         else:
-            leaving, arriving = self._pixels.toward(room, other), self._pixels.toward(other, room)
-            yield self._line("way other", room, leaving, other, arriving, one_way=back is None, danger=danger)
-            self._label(room, leaving, name, danger)
-            if back:
-                self._label(other, arriving, back, danger)
+            yield self._line(line, danger)
+            leaving, arriving = self._pixels.sides(line)
+            if not line.by_compass:
+                self._label(line.room, leaving, line.way, danger)
+            if line.back and not line.by_compass:
+                self._label(line.to, arriving, line.back, danger)
 
-    def _line(
-        self, kind: str, room: int, leaving: Square, other: int, arriving: Square, *, one_way: bool, danger: bool
-    ) -> str:
-        self._used |= {(room, leaving), (other, arriving)}
-        path = self._pixels.path(room, leaving, other, arriving)
-        arrow = ' marker-end="url(#arrow)"' if one_way else ""
-        title = _svg_text(f"{self._name(room)} {'→' if one_way else '–'} {self._name(other)}")
+    def _line(self, line: MapLine, danger: bool) -> str:
+        kind = "way" if line.by_compass else "way other"
+        arrow = "" if line.back else ' marker-end="url(#arrow)"'
+        title = _svg_text(f"{self._name(line.room)} {'–' if line.back else '→'} {self._name(line.to)}")
+        path = self._pixels.path(line)
         return f'<path class="{kind}{_danger_class(danger)}" d="{path}"{arrow}><title>{title}</title></path>'
 
     def _stubs(self) -> Iterator[str]:
@@ -140,9 +124,7 @@ class _SvgMap:
                     self._add_note(room, f"{name}: not tried", False)
 
     def _stub(self, room: int, side: Square) -> str:
-        (x, y), (dx, dy) = self._pixels.port(room, side), scaled(side, _STUB)
-        if (room, side) in self._used:
-            x, y = (x, y + _BESIDE_A_LINE) if side[0] else (x + _BESIDE_A_LINE, y)
+        x, y, dx, dy = self._pixels.stub(room, side)
         return (
             f'<path class="way stub" d="M{x:g} {y:g} l{dx:.1f} {dy:.1f}"/>'
             f'<circle class="end" cx="{x + dx:.1f}" cy="{y + dy:.1f}" r="3"/>'

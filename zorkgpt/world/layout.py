@@ -1,6 +1,10 @@
-"""Arrange rooms on a grid, as in hand-drawn adventure maps, and compute boxes and lines in pixels."""
+"""Arrange rooms on a grid, as in hand-drawn adventure maps, and compute boxes and lines in pixels.
 
-from collections.abc import Collection, Iterable, Mapping
+The exported picture and the viewer's page draw the same layout.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
 
@@ -33,7 +37,7 @@ def lay_out(rooms: Iterable[int], connections: ExitTargets) -> dict[int, Square]
         wanted = (0, 0) if anchor is None else placed[anchor]
         entry = shape[block[0]]
         target = (wanted[0] + lean[0] - entry[0], wanted[1] + lean[1] - entry[1])
-        shift = nearest_fit(shape.values(), set(placed.values()), lines, target)
+        shift = _nearest_fit(shape.values(), set(placed.values()), lines, target)
         new = {room: (x + shift[0], y + shift[1]) for room, (x, y) in shape.items()}
         lines |= {
             square for room in new for _, _, other in neighbours[room] for square in between(new[room], new[other])
@@ -51,7 +55,7 @@ def between(one: Square, other: Square) -> set[Square]:
     return {(x + round(dx * i / steps), y + round(dy * i / steps)) for i in range(1, steps)}
 
 
-def paired_exit(
+def _paired_exit(
     connections: ExitTargets, room: int, name: str, other: int, drawn: Collection[tuple[int, str]]
 ) -> str | None:
     """Return the way back that shares a line with an exit: its opposite, or else one whose opposite leads elsewhere.
@@ -175,7 +179,7 @@ def _spread(squares: dict[int, Square], at: Square, step: Square) -> dict[int, S
     return {room: moved(square) for room, square in squares.items()}
 
 
-def nearest_fit(shape: Iterable[Square], taken: set[Square], lines: set[Square], target: Square) -> Square:
+def _nearest_fit(shape: Iterable[Square], taken: set[Square], lines: set[Square], target: Square) -> Square:
     """Return the shift nearest to `target` where the shape overlaps no line and no occupied square."""
     shape = list(shape)
     # Larger blocks keep a distance of one square, so that unconnected rooms don't look like neighbors.
@@ -201,14 +205,47 @@ BOX = (112, 48)
 EDGE = 56
 _MIN_BEND = 36.0
 _BOW = (110.0, 70.0)
+_STUB = 15
+_BESIDE_A_LINE = 9
+_FAR = 2
+"""In squares."""
+
+
+@dataclass(frozen=True, slots=True)
+class MapLine:
+    """The line of an exit, and of the way back if that has the same line."""
+
+    room: int
+    way: str
+    to: int
+    back: str | None
+    """None if the way back has its own line, or is unknown."""
+
+    @property
+    def by_compass(self) -> bool:
+        """Whether the exit is a direction of the compass, which determines where the line leaves the room."""
+        return self.way in COMPASS
+
+
+def lines_of(connections: ExitTargets) -> Iterator[MapLine]:
+    """Yield the lines of all exits. An exit that leads back to its own room has a line too."""
+    drawn: set[tuple[int, str]] = set()
+    for room, ways in connections.items():
+        for name, other in ways.items():
+            if (room, name) not in drawn:
+                back = _paired_exit(connections, room, name, other, drawn)
+                drawn |= {(room, name)} | ({(other, back)} if back else set())
+                yield MapLine(room, name, other, back)
 
 
 class PixelLayout:
     """A layout in pixels. A side of a room is a direction, for example (1, -1) for its upper right corner."""
 
-    def __init__(self, squares: Mapping[int, Square]) -> None:
-        self.squares = squares
-        self._occupied = set(squares.values())
+    def __init__(self, rooms: Iterable[int], connections: ExitTargets) -> None:
+        self.squares = lay_out(rooms, connections)
+        self._occupied = set(self.squares.values())
+        self._used: set[tuple[int, Square]] = set()
+        """The (room, side) pairs where a line starts or ends."""
 
     @property
     def size(self) -> tuple[int, int]:
@@ -225,20 +262,24 @@ class PixelLayout:
         x, y = self.centre(room)
         return x + side[0] * BOX[0] / 2, y + side[1] * BOX[1] / 2
 
-    def toward(self, room: int, other: int) -> Square:
-        """Return the side that faces another room, which is a corner unless they are in line."""
-        (x1, y1), (x2, y2) = self.squares[room], self.squares[other]
-        return _sign(x2 - x1), _sign(y2 - y1)
+    def is_long(self, line: MapLine) -> bool:
+        """Return whether a line would be confusing: it is long, and its exit is not a direction of the compass."""
+        (x1, y1), (x2, y2) = self.squares[line.room], self.squares[line.to]
+        return not line.by_compass and max(abs(x2 - x1), abs(y2 - y1)) > _FAR
 
-    def distance(self, room: int, other: int) -> int:
-        """Return the distance of two rooms in squares, with diagonal steps counted as one."""
-        (x1, y1), (x2, y2) = self.squares[room], self.squares[other]
-        return max(abs(x2 - x1), abs(y2 - y1))
+    def sides(self, line: MapLine) -> tuple[Square, Square]:
+        """Return the sides where a line leaves its first room and arrives at the other."""
+        if not line.by_compass:
+            return self._toward(line.room, line.to), self._toward(line.to, line.room)
+        x, y = COMPASS[line.way]
+        return (x, y), COMPASS[line.back] if line.back else (-x, -y)
 
-    def path(self, room: int, leaving: Square, other: int, arriving: Square) -> str:
-        """Return the SVG path between two sides: straight if it crosses no room, else curved."""
+    def path(self, line: MapLine) -> str:
+        """Return the SVG path of a line: straight if it crosses no room, else curved."""
+        room, other, (leaving, arriving) = line.room, line.to, self.sides(line)
+        self._used |= {(room, leaving), (other, arriving)}
         (x1, y1), (x2, y2) = self.port(room, leaving), self.port(other, arriving)
-        facing = (-leaving[0], -leaving[1]) == arriving and self.toward(room, other) == leaving
+        facing = (-leaving[0], -leaving[1]) == arriving and self._toward(room, other) == leaving
         if facing and not between(self.squares[room], self.squares[other]) & self._occupied:
             return f"M{x1:g} {y1:g} L{x2:g} {y2:g}"
         if facing and not (leaving[0] and leaving[1]):
@@ -248,6 +289,18 @@ class PixelLayout:
             bend = max(_MIN_BEND, (abs(x2 - x1) + abs(y2 - y1)) / 3.5)
             (ax, ay), (bx, by) = scaled(leaving, bend), scaled(arriving, bend)
         return f"M{x1:g} {y1:g} C{x1 + ax:.0f} {y1 + ay:.0f} {x2 + bx:.0f} {y2 + by:.0f} {x2:g} {y2:g}"
+
+    def stub(self, room: int, side: Square) -> tuple[float, float, float, float]:
+        """Return the start of an exit that was not tried, and its extent. All lines must have been drawn before."""
+        (x, y), (dx, dy) = self.port(room, side), scaled(side, _STUB)
+        if (room, side) in self._used:
+            x, y = (x, y + _BESIDE_A_LINE) if side[0] else (x + _BESIDE_A_LINE, y)
+        return x, y, round(dx, 1), round(dy, 1)
+
+    def _toward(self, room: int, other: int) -> Square:
+        """Return the side that faces another room, which is a corner unless they are in line."""
+        (x1, y1), (x2, y2) = self.squares[room], self.squares[other]
+        return _sign(x2 - x1), _sign(y2 - y1)
 
 
 def scaled(side: Square, length: float) -> tuple[float, float]:

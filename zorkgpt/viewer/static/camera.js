@@ -7,16 +7,16 @@ const READABLE = 1.25;
 // The scale above which room names are too small to read.
 const UNREADABLE = 1.75;
 const AROUND_FOCUS = 24;
+// Map units around the outermost rooms.
+const MARGIN = 120;
 
 export class Camera {
-  // `onScale` is called with the scale whenever the visible part changes.
-  constructor(canvas, onScale) {
+  constructor(canvas) {
     this.canvas = canvas;
-    this.onScale = onScale;
     this.shows = "player";
     this.x = this.y = 0;
     this.span = LEAST_SPAN;
-    this.width = this.height = 1;
+    this.limits([]);
     this.fingers = new Map();
     canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     canvas.addEventListener("pointerdown", (event) => this.press(event));
@@ -27,9 +27,10 @@ export class Camera {
     new ResizeObserver(() => this.follow(...this.followed)).observe(canvas);
   }
 
-  limits(width, height) {
-    this.width = width;
-    this.height = height;
+  // The visible part stays near the known rooms.
+  limits(known) {
+    [this.left, this.right] = known.length ? around(known.map(({ x }) => x), MARGIN) : [0, 1];
+    [this.top, this.bottom] = known.length ? around(known.map(({ y }) => y), MARGIN) : [0, 1];
   }
 
   // Map units per pixel.
@@ -42,7 +43,6 @@ export class Camera {
     this.canvas.setAttribute("viewBox", `${(this.x - this.span / 2).toFixed(1)} ${(this.y - height / 2).toFixed(1)} ${this.span.toFixed(1)} ${height.toFixed(1)}`);
     this.canvas.classList.toggle("far", this.scale > UNREADABLE);
     this.canvas.style.setProperty("--unit", this.scale.toFixed(3));
-    this.onScale(this.scale);
   }
 
   // The position nearest to this point where a label of this size in pixels is completely visible.
@@ -50,16 +50,6 @@ export class Camera {
     const half = Math.max(0, (this.span - wide * this.scale) / 2);
     const top = this.y - (this.scale * this.canvas.clientHeight) / 2 + high * this.scale;
     return [Math.min(Math.max(x, this.x - half), this.x + half), Math.max(y, top)];
-  }
-
-  // Keeps the room nearest to the middle in place when the layout changes.
-  hold(before, after) {
-    const far = (spot) => Math.hypot(spot.x - this.x, spot.y - this.y);
-    const kept = [...before].filter(([id]) => after.has(id)).sort(([, one], [, other]) => far(one) - far(other))[0];
-    if (this.shows !== "chosen" || !kept) return;
-    const [id, spot] = kept;
-    this.x += after.get(id).x - spot.x;
-    this.y += after.get(id).y - spot.y;
   }
 
   // Shows all known rooms or, if they would be too small to read, the part around the player.
@@ -91,14 +81,15 @@ export class Camera {
 
   fit() {
     const shape = this.canvas.clientWidth / Math.max(1, this.canvas.clientHeight);
-    Object.assign(this, { shows: "whole", x: this.width / 2, y: this.height / 2, span: Math.max(this.width, this.height * shape) });
+    const span = Math.max(this.right - this.left, (this.bottom - this.top) * shape);
+    Object.assign(this, { shows: "whole", x: (this.left + this.right) / 2, y: (this.top + this.bottom) / 2, span });
     this.apply();
   }
 
   move(dx, dy) {
     this.shows = "chosen";
-    this.x = Math.min(this.width, Math.max(0, this.x + dx));
-    this.y = Math.min(this.height, Math.max(0, this.y + dy));
+    this.x = Math.min(this.right, Math.max(this.left, this.x + dx));
+    this.y = Math.min(this.bottom, Math.max(this.top, this.y + dy));
     this.apply();
   }
 
@@ -108,7 +99,7 @@ export class Camera {
     const [dx, dy] = point ? [point[0] - edges.left - edges.width / 2, point[1] - edges.top - edges.height / 2] : [0, 0];
     const before = this.scale;
     this.shows = "chosen";
-    this.span = Math.min(Math.max(LEAST_SPAN, this.span / factor), 3 * Math.max(this.width, this.height));
+    this.span = Math.min(Math.max(LEAST_SPAN, this.span / factor), 3 * Math.max(this.right - this.left, this.bottom - this.top));
     this.x += dx * (before - this.scale);
     this.y += dy * (before - this.scale);
     this.apply();

@@ -3,7 +3,6 @@ import { button, count, el, shorten, shown, svg } from "./dom.js";
 import { askOnce } from "./api.js";
 import { MARK, announce, columnsOf, current, now, placesOf, roomName, run, view } from "./run.js";
 import { Camera } from "./camera.js";
-import { BOX, cell, laidOut, layoutKey } from "./map_layout.js";
 
 // Measures: the name in the address, the label in the list, and the name in the legend.
 export const HEATS = [["none", "Colors: none", ""], ["visits", "Visits", "Visits"], ["deaths", "Deaths", "Deaths"], ["score", "Score", "Points"]];
@@ -46,17 +45,13 @@ function countEpisode(found, measure) {
 
 const TRAIL = 40;
 const LINE_LETTERS = 11;
-const REGION_TINTS = 6;
 const GLOWS = 5;
-// Approximate width of a letter and height of a line of a region's name, in pixels.
-const LETTER = 7.6;
-const LINE = 17;
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 let camera;
 let canvas;
 let layers = {};
-let drawn = { key: "", spots: new Map(), lines: [] };
+let drawn = { key: "", box: [0, 0], spots: new Map(), lines: [], ends: [] };
 let asked = null;
 let heatChooser;
 let largeButton;
@@ -64,7 +59,7 @@ let legend;
 
 export function startMap(element) {
   canvas = svg("svg", { class: "map", tabindex: 0, role: "group", "aria-label": "Map" });
-  camera = new Camera(canvas, thinOut);
+  camera = new Camera(canvas);
   heatChooser = el("select", { class: "small", "aria-label": "Color rooms by", on: { change: () => { view.heat = heatChooser.value; announce(); } } }, HEATS.map(([id, name]) => el("option", { value: id }, name)));
   largeButton = button(svg("svg", { viewBox: "0 0 16 16", class: "icon", "aria-hidden": "true" }, svg("path", { d: "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4" })), toggleLarge, { class: "round", "aria-label": "Enlarge the map", title: "Enlarge the map (L)" });
   const tools = el("div", { class: "map-tools" }, heatChooser,
@@ -92,25 +87,36 @@ export async function updateMap() {
   heatChooser.value = view.heat;
   if (!current()?.columns) return;
   const [picture, heat] = await Promise.all([askOnce("map", `${run.map}.${Object.keys(run.names).length}`), heatAt()]);
-  const key = layoutKey(picture, now());
-  if (drawn.picture !== picture || drawn.key !== key) draw(picture, key);
+  const known = knownAt(picture, now());
+  const key = [known.spots.size, known.lines.length, known.oneWay, ...known.ends.map(({ room, way }) => `${room} ${way}`)].join();
+  if (drawn.picture !== picture || drawn.key !== key) draw({ picture, key, ...known });
   look();
   warm(heat);
 }
 
-function draw(picture, key) {
+// The parts of the map that are known at a turn.
+function knownAt({ box, rooms, lines, open }, at) {
+  const known = lines.filter(({ since }) => since <= at);
+  return {
+    box, lines: known, oneWay: known.filter((line) => isOneWay(line, at)).length,
+    spots: new Map(rooms.filter(({ since }) => since <= at).map((room) => [room.id, room])),
+    ends: open.filter(({ since, until }) => since <= at && (until === null || at < until)),
+  };
+}
+
+function isOneWay({ back_since: back }, at) {
+  return back === null || back > at;
+}
+
+function draw(known) {
   const kept = roomOf(document.activeElement);
-  const before = drawn.spots;
-  drawn = { picture, key, ...laidOut(picture, now()) };
-  layers = Object.fromEntries(["levels", "regions", "trail", "lines", "ends", "rooms", "labels", "titles", "tip"].map((one) => [one, svg("g", { class: one })]));
+  drawn = known;
+  layers = Object.fromEntries(["trail", "lines", "ends", "rooms", "labels", "tip"].map((one) => [one, svg("g", { class: one })]));
   canvas.replaceChildren(arrow(), ...Object.values(layers));
-  camera.limits(drawn.width, drawn.height);
-  camera.hold(before, drawn.spots);
-  if (drawn.levels.length > 1) drawn.levels.forEach(addLevel);
-  addRegions();
+  camera.limits([...drawn.spots.values()]);
   drawn.lines.forEach(addLine);
   drawn.ends.forEach(addEnd);
-  for (const spot of drawn.spots.values()) addRoom(spot);
+  for (const room of drawn.spots.values()) addRoom(room);
   if (kept !== null) groupOf(kept)?.focus({ preventScroll: true });
 }
 
@@ -119,41 +125,13 @@ function arrow() {
     markerUnits: "userSpaceOnUse", orient: "auto" }, svg("path", { d: "M0 0 L8 4 L0 8 z" })));
 }
 
-function addLevel({ level, left, right, top, bottom }) {
-  const words = level === 0 ? "Starting level" : `${Math.abs(level)} ${level > 0 ? "up" : "down"}`;
-  layers.levels.append(svg("rect", { class: "level", x: left, y: top, width: right - left, height: bottom - top, rx: 16 }));
-  layers.titles.append(svg("text", { class: "level-name", x: left + 4, y: top - 6 }, words));
-}
-
-// The rooms of a region share a tint. From afar, the region is labeled with its best-connected room.
-function addRegions() {
-  const regions = Map.groupBy(drawn.spots.values(), ({ room }) => room.region);
-  const ways = (id) => drawn.lines.filter(({ from, to }) => from === id || to === id).length;
-  [...regions.values()].sort((one, other) => other.length - one.length).forEach((spots, index) => {
-    if (regions.size === 1 || spots.length < 3) return;
-    for (const spot of spots) layers.regions.append(svg("rect", { class: `region tint-${index % REGION_TINTS}`, ...cell(spot) }));
-    const center = spots.reduce((most, spot) => (ways(spot.room.id) > ways(most.room.id) ? spot : most));
-    layers.titles.append(svg("text", { class: "region-name", x: center.x, y: center.y }, shorten(`around ${nameOf(center.room)}`, 40)));
-  });
-}
-
-// Hides region names that would overlap the name of a larger region.
-function thinOut(scale) {
-  const placed = [];
-  for (const text of canvas.querySelectorAll(".region-name")) {
-    const [x, y] = ["x", "y"].map((axis) => Number(text.getAttribute(axis)));
-    const wide = LETTER * text.textContent.length * scale;
-    const free = placed.every((other) => Math.abs(other.x - x) > (other.wide + wide) / 2 || Math.abs(other.y - y) > LINE * scale);
-    text.classList.toggle("left-out", !free);
-    if (free) placed.push({ x, y, wide });
-  }
-}
-
 function addLine(line) {
-  const path = svg("path", { class: `way ${line.kind}${line.back_since === null || line.back_since > now() ? " one-way" : ""}`, d: line.d, "data-from": line.from, "data-to": line.to },
+  const path = svg("path", { class: `way ${line.compass ? "compass" : "other"}${isOneWay(line, now()) ? " one-way" : ""}`, d: line.d, "data-from": line.from, "data-to": line.to },
     svg("title", {}, `${roomName(line.from)}: ${shown(line.way)}`));
   layers.lines.append(path);
-  if (line.kind === "other") layers.labels.append(svg("text", { class: "label", x: line.middle[0], y: line.middle[1] + 4 }, shorten(line.way, 18)));
+  if (line.compass) return;
+  const { x, y } = path.getPointAtLength(path.getTotalLength() / 2);
+  layers.labels.append(svg("text", { class: "label", x, y: y + 4 }, shorten(line.way, 18)));
 }
 
 function addEnd(end) {
@@ -165,8 +143,9 @@ function nameOf(room) {
   return room.name || `Room ${room.id}`;
 }
 
-function addRoom({ room, x, y }) {
-  const [width, height] = BOX;
+function addRoom(room) {
+  const { x, y } = room;
+  const [width, height] = drawn.box;
   const group = svg("g", { class: "room", "data-room": room.id, tabindex: -1, role: "button", transform: `translate(${x} ${y})`, on: { click: () => choose(room.id), keydown: (event) => step(event, room.id) } });
   const shape = { x: -width / 2, y: -height / 2, width, height, rx: 7 };
   group.append(svg("rect", shape), svg("rect", { class: "glow", ...shape }));
@@ -214,7 +193,7 @@ function step(event, id) {
   for (const spot of drawn.spots.values()) {
     const [dx, dy] = [spot.x - x, spot.y - y];
     const [along, aside] = [dx * way[0] + dy * way[1], Math.abs(dx * way[1]) + Math.abs(dy * way[0])];
-    if (along > 0 && along + 2 * aside < least) [nearest, least] = [spot.room.id, along + 2 * aside];
+    if (along > 0 && along + 2 * aside < least) [nearest, least] = [spot.id, along + 2 * aside];
   }
   groupOf(nearest)?.focus({ preventScroll: true });
 }
@@ -223,7 +202,7 @@ function focused(id) {
   const spot = drawn.spots.get(id);
   if (!spot) return;
   for (const group of layers.rooms.children) group.setAttribute("tabindex", Number(group.dataset.room) === id ? 0 : -1);
-  camera.bringIn(spot, BOX);
+  camera.bringIn(spot, drawn.box);
   name(id);
 }
 
@@ -236,7 +215,7 @@ function name(id) {
   const sign = svg("g", {}, back, words);
   layers.tip.replaceChildren(sign);
   const box = words.getBBox();
-  const [x, y] = camera.within(spot.x, spot.y - BOX[1] / 2, box.width + 14, box.height + 16);
+  const [x, y] = camera.within(spot.x, spot.y - drawn.box[1] / 2, box.width + 14, box.height + 16);
   sign.setAttribute("transform", `translate(${x} ${y}) scale(${camera.scale})`);
   for (const [side, value] of Object.entries({ x: box.x - 7, y: box.y - 4, width: box.width + 14, height: box.height + 8 })) back.setAttribute(side, value);
   return undefined;
@@ -253,11 +232,11 @@ function look() {
   }
   trail();
   canvas.setAttribute("aria-label", `Map: ${drawn.spots.size} known rooms, player in ${roomName(here)}`);
-  camera.follow(drawn.spots.get(here), [...drawn.spots.values()], BOX);
+  camera.follow(drawn.spots.get(here), [...drawn.spots.values()], drawn.box);
   if (view.place !== asked) {
     asked = view.place;
     const wanted = drawn.spots.get(asked);
-    if (wanted) camera.bringIn(wanted, BOX);
+    if (wanted) camera.bringIn(wanted, drawn.box);
   }
 }
 
@@ -270,7 +249,7 @@ function warm(heat) {
     const level = amount ? Math.ceil(GLOWS * Math.sqrt(Math.abs(amount) / most)) : 0;
     group.querySelector(".glow").setAttribute("class", `glow glow-${level} ${view.heat}${amount < 0 ? " less" : ""}`);
     group.querySelector(".heat").textContent = amount ? amount.toLocaleString("en") : "";
-    group.setAttribute("aria-label", `${shorten(nameOf(drawn.spots.get(id).room), 80)}${heat && amount ? `, ${said(view.heat, amount)}` : ""}`);
+    group.setAttribute("aria-label", `${shorten(nameOf(drawn.spots.get(id)), 80)}${heat && amount ? `, ${said(view.heat, amount)}` : ""}`);
   }
   const words = heat ? `${HEATS.find(([one]) => one === view.heat)[2]}, in all episodes up to this turn · maximum ${said(view.heat, most)}` : "○ exit not tried · dashed: up, down or a command · arrow: one-way · red: death";
   if (legend.textContent !== words) legend.textContent = words;
@@ -286,7 +265,7 @@ function trail() {
     if (from && to && from !== to) steps.push([from, to]);
   }
   layers.trail.replaceChildren(...steps.map(([from, to], index) => {
-    const way = drawn.lines.find((line) => [line.from, line.to].includes(from.room.id) && [line.from, line.to].includes(to.room.id));
+    const way = drawn.lines.find((line) => [line.from, line.to].includes(from.id) && [line.from, line.to].includes(to.id));
     const line = svg("path", { class: way ? "" : "leap", d: way ? way.d : `M${from.x} ${from.y}L${to.x} ${to.y}` });
     line.style.opacity = (0.75 * (1 - index / TRAIL)).toFixed(2);
     return line;
