@@ -338,6 +338,9 @@ def memory_of(fields: dict[str, Any]) -> Memory:
         TypeError, ValueError: If a field is missing or invalid.
     """
     known = {name: fields[name] for name in MEMORY_FIELDS if name in fields}
+    for name in ("category", "title", "text"):
+        if not isinstance(known.get(name), str):
+            raise TypeError(f"The {name} of a memory is {quoted(known.get(name))}; it must be a string.")
     return Memory(**known | {name: claims_in(known[name]) for name in _CLAIMS if name in known})
 
 

@@ -250,12 +250,13 @@ class JournalRows:
             self.trouble = "not a regular file"
             return
         try:
-            for position, text in self._journal.texts_from(self.end):
-                self.end, self._last = position, text
-                if (record := parsed(text.encode(errors="replace"))) is not None:
-                    yield record
+            for position, row in self._journal.rows_from(self.end):
+                self.end = position
+                if row is not None:
+                    yield row
                 else:
                     self.unreadable += 1
+            self._last = self._journal.text_at(self.end)
         except MemoryStoreError as error:
             self.trouble = str(error)
         else:

@@ -14,7 +14,15 @@ from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, SubjectKey, episo
 from zorkgpt.memory.places import place_order, place_to_json
 from zorkgpt.memory.storage.changes import Change, after_change
 from zorkgpt.memory.storage.document import Document
-from zorkgpt.memory.storage.history import UNDATED_SOURCES, HistoryRecord, Trial, differences, record_of, row_of
+from zorkgpt.memory.storage.history import (
+    DEFAULTS,
+    UNDATED_SOURCES,
+    HistoryRecord,
+    Trial,
+    differences,
+    record_of,
+    row_of,
+)
 from zorkgpt.memory.storage.markdown import is_awaited
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import Journal
@@ -259,7 +267,7 @@ def _first_seen(memory: Memory | None) -> tuple[int, int] | None:
 
 def _version(row: dict[str, Any], memory: Memory | None, at: int, before: dict[str, Any]) -> dict[str, Any]:
     after, other = row.get("after"), row.get("other")
-    now = json_safe(after, _WHOLE_CHARACTERS) if isinstance(after, dict) else {}
+    now = json_safe(DEFAULTS | after, _WHOLE_CHARACTERS) if isinstance(after, dict) else {}
     if memory is not None and (results := results_in_words(memory)):
         now["results"] = results
     version: dict[str, Any] = {"at": at, "kind": cut(row.get("kind"), 40), "time": cut(row.get("at"), 40)}

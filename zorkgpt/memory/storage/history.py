@@ -32,6 +32,9 @@ _OMITTED: dict[str, Any] = {"tried": 0, "worked": 0, "died": 0, "pinned": False,
 _OMITTED |= {"action": "", "outcome": "", "claims": [], "when": [], "first_episode": None, "kind": None}
 _OMITTED |= {"superseded_in_episode": None, "id": "", "metadata": {}, "expires_at": None}
 _OMITTED |= {"valid_from": None, "superseded_by": None, "superseded_at_turn": None, "invalidation_reason": None}
+DEFAULTS: dict[str, Any] = {"score_change": None, "status": str(MemoryStatus.ACTIVE), "observation_count": 1}
+"""Fields that a record omits if they have these values, but that every memory has."""
+_OMITTED |= DEFAULTS
 """Fields that a record omits if they have these values."""
 COUNTED: tuple[ChangeKind, ...] = ("seen again", "credited")
 """Changes of a count. They are frequent, and their responses taught nothing."""
@@ -239,14 +242,15 @@ def is_return(kind: ChangeKind, source: str) -> bool:
 
 def row_of(record: HistoryRecord) -> dict[str, Any]:
     """Return a record as plain values for JSON."""
+    change = record.change
+    place = place_to_json(change.location_id)
+    return {"at": record.at, "kind": change.kind, "source": record.source, "location_id": place} | details_of(record)
+
+
+def details_of(record: HistoryRecord) -> dict[str, Any]:
+    """Return the values of `row_of` without those that a journal has in columns."""
     change, turn_stamp = record.change, record.turn_stamp
-    row: dict[str, Any] = {
-        "at": record.at,
-        "kind": change.kind,
-        "source": record.source,
-        "location_id": place_to_json(change.location_id),
-        "location_name": change.location_name,
-    }
+    row: dict[str, Any] = {"location_name": change.location_name} if change.location_name else {}
     for name in ("before", "after", "other"):
         if (memory := getattr(change, name)) is not None:
             row[name] = _fields(memory)
@@ -268,12 +272,13 @@ def _fields(memory: Memory) -> dict[str, Any]:
 def record_of(row: Any) -> HistoryRecord | None:
     """Build a record from the values of `row_of`. None if they are invalid."""
     try:
-        before, after = (memory_of(row[key]) if row.get(key) else None for key in ("before", "after"))
+        before, after, other = (
+            memory_of(DEFAULTS | row[key]) if row.get(key) else None for key in ("before", "after", "other")
+        )
         if before is None and after is None:
             return None
-        other = memory_of(row["other"]) if row.get("other") else None
-        place = place_from_json(row["location_id"])
-        change = Change(row["kind"], place, row["location_name"], before, after, row.get("reason"), other)
+        place, name = place_from_json(row["location_id"]), row.get("location_name", "")
+        change = Change(row["kind"], place, name, before, after, row.get("reason"), other)
         return HistoryRecord(row["at"], change, row["source"], TurnStamp.from_row(row))
     except (KeyError, TypeError, ValueError, AttributeError):
         return None

@@ -31,9 +31,9 @@ from zorkgpt.memory.storage.history import (
     HistoryRecord,
     Trial,
     TurnStamp,
+    details_of,
     record_of,
     replayed,
-    row_of,
 )
 from zorkgpt.memory.storage.traces import Traces, record_without
 
@@ -79,7 +79,7 @@ CREATE TABLE IF NOT EXISTS zorkgpt_judgments (
 """The tables of this module. `key` is the database's type for ascending row numbers.
 
 `zorkgpt_journal.episode` is the episode of an ephemeral memory, and NULL for a lasting one. `memory` is the id of the
-memory. `kind` and `at` are copies of fields of the record.
+memory. `record` is JSON with everything that has no column.
 """
 
 
@@ -207,16 +207,17 @@ class Journal:
         """Return the position of the last record. 0 if there is none."""
         return int(self._database.value("SELECT coalesce(max(id), 0) FROM zorkgpt_journal"))
 
-    def texts_from(self, start: int, *, every: bool = False) -> Iterator[tuple[int, str]]:
-        """Yield the position and the JSON of each record after this position.
+    def rows_from(self, start: int, *, every: bool = False) -> Iterator[tuple[int, dict[str, Any] | None]]:
+        """Yield the position and the values of each record after this position. See `row_of`. None if malformed.
 
         Args:
             every: Whether to include records about subjects that are not searched.
         """
         condition = _IS_CHANGE if every else _IS_SEARCHED
-        query = f"SELECT id, record FROM zorkgpt_journal WHERE id > %s AND {condition} ORDER BY id LIMIT %s"
+        query = f"SELECT {_COLUMNS} FROM zorkgpt_journal WHERE id > %s AND {condition} ORDER BY id LIMIT %s"
         while page := self._database.rows(query, (start, _PAGE)):
-            yield from page
+            for row in page:
+                yield row[0], _values(row)
             start = page[-1][0]
 
     def text_at(self, position: int) -> str:
@@ -259,7 +260,7 @@ class Journal:
                     memory_id(record.change.location_id, record.change.memory),
                     record.change.kind,
                     record.at,
-                    _compact_json(row_of(record)),
+                    _compact_json(details_of(record)),
                     None if (trial := Trial.of(record)) is None else self._counted(trial.episode, trial.turn),
                 )
                 for record in new
@@ -335,24 +336,27 @@ class Journal:
             every: Whether all places include subjects that are not searched.
         """
         if place is None:
-            return self._read(self.texts_from(start, every=every))
+            return self._records(self.rows_from(start, every=every))
         return self._select("place = %s AND id > %s", (render_place(place), start))
 
     def numbered(self, start: int) -> Iterator[tuple[int, HistoryRecord]]:
         """Yield all records after a position with their positions, oldest first."""
-        query = "SELECT id, record FROM zorkgpt_journal WHERE id > %s AND kind != %s ORDER BY id"
-        for row in self._database.rows(query, (start, _VISITED)):
+        query = f"SELECT {_COLUMNS} FROM zorkgpt_journal WHERE id > %s AND {_IS_CHANGE} ORDER BY id"
+        for row in self._database.rows(query, (start,)):
             for record in self._read([row]):
                 yield row[0], record
 
     def _select(self, condition: str, parameters: Sequence[object]) -> Iterator[HistoryRecord]:
-        query = f"SELECT id, record FROM zorkgpt_journal WHERE {condition} ORDER BY id"
+        query = f"SELECT {_COLUMNS} FROM zorkgpt_journal WHERE {condition} ORDER BY id"
         return self._read(self._database.rows(query, parameters))
 
-    def _read(self, rows: Iterable[tuple[int, str]]) -> Iterator[HistoryRecord]:
-        """Yield the records of the scope among positions and JSON texts. Changes between turns get the next turn."""
-        for position, text in rows:
-            record = record_of(_parsed(text))
+    def _read(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[HistoryRecord]:
+        return self._records((row[0], _values(row)) for row in rows)
+
+    def _records(self, rows: Iterable[tuple[int, dict[str, Any] | None]]) -> Iterator[HistoryRecord]:
+        """Yield the records of the scope among positions and values. Changes between turns get the next turn."""
+        for position, values in rows:
+            record = record_of(values)
             if record is None or not self._scope.contains(record.change.location_id):
                 continue
             is_undated = self._has_turns and record.turn_stamp is None and record.source not in UNDATED_SOURCES
@@ -396,15 +400,16 @@ class Journal:
         Args:
             until: The last position. Defaults to that of the last record.
         """
-        query = "SELECT place, kind, id, record FROM zorkgpt_journal WHERE memory = %s ORDER BY id"
+        query = f"SELECT {_COLUMNS} FROM zorkgpt_journal WHERE memory = %s ORDER BY id"
         rows = self._database.rows(query, (memory,))
         places = {render_place(place)}
         # A move is recorded as a removal from the old place, and then as an addition to the new place.
-        for (old_place, kind, *_), (new_place, *_) in zip(reversed(rows[:-1]), reversed(rows[1:]), strict=True):
+        for (_, old_place, _, kind, *_), (_, new_place, *_) in zip(
+            reversed(rows[:-1]), reversed(rows[1:]), strict=True
+        ):
             if kind == "moved" and new_place in places:
                 places.add(old_place)
-        known = ((number, text) for at, _, number, text in rows if at in places)
-        return list(self._read((number, text) for number, text in known if until is None or number <= until))
+        return list(self._read(row for row in rows if row[1] in places and (until is None or row[0] <= until)))
 
     def places(self, prefix: str | tuple[int | str, ...] | None = None) -> set[SubjectKey]:
         """Return the places that have records.
@@ -428,8 +433,8 @@ class Journal:
 
     def complete_ids(self) -> None:
         """Give records of earlier versions, which have the first half of an id, the whole id."""
-        rows = self._database.rows("SELECT id, record FROM zorkgpt_journal WHERE length(memory) = 8")
-        records = ((number, record_of(_parsed(text))) for number, text in rows)
+        rows = self._database.rows(f"SELECT {_COLUMNS} FROM zorkgpt_journal WHERE length(memory) = 8")
+        records = ((row[0], record_of(_values(row))) for row in rows)
         ids = [(memory_id(each.change.location_id, each.change.memory), number) for number, each in records if each]
         self._database.put("UPDATE zorkgpt_journal SET memory = %s WHERE id = %s", ids)
 
@@ -442,8 +447,12 @@ class Journal:
         self._database.put("DELETE FROM zorkgpt_journal WHERE memory = %s AND place = %s", removed)
         if not (traces.texts or traces.titles):
             return
-        rows = self._database.rows("SELECT id, record FROM zorkgpt_journal")
-        changed = [(number, new) for number, text in rows if (new := record_without(text, traces)) != text]
+        rows = self._database.rows("SELECT id, place, record FROM zorkgpt_journal")
+        changed = [
+            (number, new)
+            for number, place, text in rows
+            if (new := record_without(parse_place(place), text, traces)) != text
+        ]
         self._database.put("DELETE FROM zorkgpt_journal WHERE id = %s", [(at,) for at, new in changed if not new])
         query = "UPDATE zorkgpt_journal SET record = %s WHERE id = %s"
         self._database.put(query, [(new, at) for at, new in changed if new])
@@ -456,8 +465,8 @@ class Journal:
 
     def lasting(self, until: int | None = None) -> dict[SubjectKey, list[Memory]]:
         """Return the lasting memories of each place after the records up to a position. Defaults to all records."""
-        texts = ((at, text) for at, text in self.texts_from(0) if until is None or at <= until)
-        by_place = replayed(record for record in self._read(texts) if record.change.is_lasting)
+        rows = ((at, values) for at, values in self.rows_from(0) if until is None or at <= until)
+        by_place = replayed(record for record in self._records(rows) if record.change.is_lasting)
         return {place: list(memories) for place, memories in by_place.items()}
 
     def ephemeral(self, episode: int | str, start: int = 0) -> dict[SubjectKey, tuple[Memory, ...]]:
@@ -523,6 +532,19 @@ class AnswerTable:
 def delete_vectors(database: Rows) -> None:
     """Delete all vectors in SQLite. They are computed again when they are needed."""
     database.put("DELETE FROM zorkgpt_vectors", [()])
+
+
+_COLUMNS = "id, place, source, kind, at, record"
+
+
+def _values(row: tuple[Any, ...]) -> dict[str, Any] | None:
+    """Return the values of a record, as `row_of` does, from its columns. None if it is malformed."""
+    _, place, source, kind, at, text = row
+    details = _parsed(text)
+    if not isinstance(details, dict):
+        return None
+    columns = {"at": at, "kind": kind, "source": source, "location_id": place_to_json(parse_place(place))}
+    return columns | details
 
 
 def _parsed(text: str) -> Any:

@@ -16,6 +16,7 @@ from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import Entry, render_entry
 from zorkgpt.memory.storage.escaping import decode, encode, folded
+from zorkgpt.memory.storage.history import DEFAULTS
 from zorkgpt.memory.storage.section import LocationSection, parse_section
 
 FORGOTTEN = "[forgotten]"
@@ -133,34 +134,24 @@ def text_without(text: str, traces: Traces) -> str:
     return text
 
 
-def record_without(text: str, traces: Traces) -> str:
-    """Return a stored JSON text without the traces; "" if it is about an erased memory."""
+def record_without(place: SubjectKey, text: str, traces: Traces) -> str:
+    """Return the JSON of a journal's record about a place without the traces; "" if it is about an erased memory."""
+    if not traces.scope.contains(place):
+        return text
 
     def is_kept(row: Any) -> bool:
-        if _subject_of(row) in traces.gone:
-            return False
         try:
-            place = place_from_json(row["location_id"])
-            versions = [memory_of(row[name]) for name in ("before", "after") if row.get(name)]
+            versions = [memory_of(DEFAULTS | row[name]) for name in ("before", "after") if row.get(name)]
         except (KeyError, TypeError, ValueError, AttributeError):
             return not _is_forgotten(row, traces)
-        return not any(traces.is_removed(place, version) for version in versions)
+        return place not in traces.gone and not any(traces.is_removed(place, version) for version in versions)
 
-    if traces.scope.path and not _is_inside(text, traces.scope):
-        return text
     return decode(line_without(encode(text), traces, is_kept)).rstrip("\n")
 
 
 def event_without(text: str, traces: Traces) -> str:
     """Return the JSON text of an event without the traces."""
     return decode(line_without(encode(text), traces)).rstrip("\n")
-
-
-def _is_inside(record: str, scope: PlaceScope) -> bool:
-    try:
-        return scope.contains(place_from_json(parse_json(record, RECORD)["location_id"]))
-    except (ValueError, TypeError, KeyError):
-        return False
 
 
 def line_without(line: bytes, traces: Traces, is_kept: Callable[[Any], bool] = lambda _: True) -> bytes:
