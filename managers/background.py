@@ -2,21 +2,23 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
 from functools import partial
+from time import monotonic
 from typing import Any
 
 from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from zorkgpt.llm.background_work import OpenQuestion, Work, question_from
-from zorkgpt.llm.work_queue import WorkQueue
-from zorkgpt.runlog.recording import LATE, AppliedAnswers
+from zorkgpt.llm.background_work import Work, messages_from
+from zorkgpt.runlog.recording import AppliedAnswers
 
 
 class BackgroundQuestions(BaseManager):
     """Starts work that asks models, and continues it after the action of a later turn.
+
+    Work of the same kind continues in the order in which it was started, whichever answer comes first.
 
     Args:
         enabled: Whether work runs in the background. If not, `start` does all of it.
@@ -36,15 +38,15 @@ class BackgroundQuestions(BaseManager):
         self.enabled = enabled
         self._recorded = recorded
         self._kinds: dict[str, tuple[Callable[[Any], None], Callable[[Any], Any]]] = {}
-        self.open = WorkQueue()
+        self._open: list[Work] = []
         """The work that waits for answers."""
         self._started: Counter[tuple[str, int]] = Counter()
-        self._restored: list[OpenQuestion] = []
+        self._restored: list[dict[str, Any]] = []
         self._counts: Counter[str] = Counter()
 
     def reset(self) -> None:
         """Start a new episode."""
-        self.open.abandon()
+        self._abandon()
         self._started.clear()
         self._restored = []
         self._counts.clear()
@@ -57,6 +59,10 @@ class BackgroundQuestions(BaseManager):
             read: Restores that argument from JSON. Not needed for plain values.
         """
         self._kinds[kind] = do, read
+
+    def is_open(self, kind: str) -> bool:
+        """Return whether work of this kind waits for an answer."""
+        return any(work.kind == kind for work in self._open)
 
     def start(self, kind: str, about: Any) -> None:
         """Do work up to its first question, or all of it without a question or a background."""
@@ -71,40 +77,52 @@ class BackgroundQuestions(BaseManager):
     def applied(self) -> Iterator[Work]:
         """Continue work after the action of a turn, each piece with one answer, and yield it."""
         if self._recorded is None:
-            return self._counted(self.open.answered())
-        names = self._recorded.get((self.game_state.episode_id, self.game_state.turn_count), ())
-        return self._counted(self.open.named(names))
+            return self._answered()
+        return self._named(self.game_state.turn_count)
 
-    def finish(self, timeout_s: float, *, is_late: bool = False) -> Iterator[Work]:
-        """Finish all work whose answers come in time, and yield it.
+    def finish(self, timeout_s: float) -> Iterator[Work]:
+        """Finish all work whose answers come in time, and yield it after each answer."""
+        if self._recorded is not None:
+            yield from self._named(self.game_state.turn_count + 1)
+            return
+        ends = monotonic() + timeout_s
+        while self._open:
+            wait([work.answer for work in self._open], timeout=max(0, ends - monotonic()), return_when=FIRST_COMPLETED)
+            is_over = monotonic() >= ends
+            continued = 0
+            for work in self._answered():
+                continued += 1
+                yield work
+            if is_over and not continued:
+                return
 
-        Args:
-            is_late: Whether the episode ended earlier and its questions are asked again.
-        """
-        if self._recorded is None:
-            return self._counted(self.open.finish(timeout_s))
-        turn = LATE if is_late else self.game_state.turn_count + 1
-        return self._counted(self.open.named(self._recorded.get((self.game_state.episode_id, turn), ())))
+    def end_episode(self, reason: str) -> None:
+        """Drop the open questions. They are asked again if the episode is resumed."""
+        if names := [work.name for work in self._open]:
+            self.logger.warning("open questions are dropped unless the episode is resumed", extra={"questions": names})
+        self._abandon()
 
     def snapshot(self) -> dict[str, Any]:
         """Return the open questions."""
-        return {"open": [asdict(question) for question in self.open.questions()], "counts": dict(self._counts)}
+        return {"open": [work.saved() for work in self._open], "counts": dict(self._counts)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore the open questions from the result of `snapshot`. `ask_again` asks them."""
-        self._restored = [question_from(saved) for saved in state["open"]]
+        self._restored = [dict(saved) for saved in state["open"]]
         self._counts = Counter({str(name): int(count) for name, count in state["counts"].items()})
 
     def ask_again(self) -> None:
         """Start the restored work again, with the same questions."""
         restored, self._restored = self._restored, []
-        for question in restored:
-            if question.kind not in self._kinds:
+        for saved in restored:
+            kind = saved["kind"]
+            if kind not in self._kinds:
                 continue
-            do, read = self._kinds[question.kind]
-            about = read(question.about)
+            do, read = self._kinds[kind]
+            about = read(saved["about"])
             if self.enabled:
-                self._begin(question.kind, question.name, question.turn, about, question)
+                messages, answers = messages_from(saved["messages"]), saved["answers"]
+                self._begin(kind, saved["name"], saved["turn"], about, messages=messages, answers=answers)
             else:
                 do(about)
 
@@ -112,15 +130,45 @@ class BackgroundQuestions(BaseManager):
         """Return the number of applied answers, and their longest delay in turns."""
         return {"type": "background", "metrics": dict(self._counts)}
 
-    def _begin(self, kind: str, name: str, turn: int, about: Any, restored: OpenQuestion | None = None) -> None:
-        do = partial(self._kinds[kind][0], about)
-        known = (restored.messages, restored.answers) if restored else ()
-        episode, asks_at_once = self.game_state.episode_id, self._recorded is None
-        self.open.begin(Work(kind, name, episode, turn, about, do, *known, asks_at_once=asks_at_once))
+    def _begin(self, kind: str, name: str, turn: int, about: Any, **known: Any) -> None:
+        do, episode = partial(self._kinds[kind][0], about), self.game_state.episode_id
+        work = Work(kind, name, episode, turn, about, do, asks_at_once=self._recorded is None, **known)
+        self._open.append(work)
+        self._run(work)
 
-    def _counted(self, continued: Iterable[Work]) -> Iterator[Work]:
-        for work in continued:
-            self._counts["applied"] += 1
-            delay = self.game_state.turn_count - work.turn
-            self._counts["longest_delay_turns"] = max(self._counts["longest_delay_turns"], delay)
-            yield work
+    def _answered(self) -> Iterator[Work]:
+        """Continue all work whose answer has arrived, once each, and yield it."""
+        waiting: set[str] = set()
+        for work in list(self._open):
+            if work.kind not in waiting and work.answer.done():
+                yield self._continued(work)
+            if work in self._open:
+                waiting.add(work.kind)
+
+    def _named(self, turn: int) -> Iterator[Work]:
+        """Continue the work whose answers were applied at this turn in the recorded run, and yield it."""
+        recorded = self._recorded or {}
+        names: Sequence[str] = recorded.get((self.game_state.episode_id, turn), ())
+        for name in names:
+            work = next((work for work in self._open if work.name == name), None)
+            if work is not None:
+                yield self._continued(work)
+
+    def _continued(self, work: Work) -> Work:
+        self._run(work)
+        self._counts["applied"] += 1
+        delay = self.game_state.turn_count - work.turn
+        self._counts["longest_delay_turns"] = max(self._counts["longest_delay_turns"], delay)
+        return work
+
+    def _run(self, work: Work) -> None:
+        try:
+            work.resume()
+        finally:
+            if work.is_over:
+                self._open.remove(work)
+
+    def _abandon(self) -> None:
+        for work in self._open:
+            work.abandon()
+        self._open = []

@@ -169,7 +169,7 @@ class ContextManager(BaseManager):
         if self._summarizer is None or state.turn_count - state.history_summary_asked < self.config.summary_interval:
             return
         turns = [turn.turn for turn in unsummarized(state) if turn.turn <= self._summarize_to]
-        if turns and not self._background.open.is_open(_SUMMARY):
+        if turns and not self._background.is_open(_SUMMARY):
             state.history_summary_asked = state.turn_count
             self._background.start(_SUMMARY, turns[-1])
 

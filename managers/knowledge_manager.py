@@ -94,7 +94,7 @@ class KnowledgeManager(BaseManager):
             return
         since = turn - self._updater.processed(self.game_state.episode_id).until
         is_due = since >= self.config.knowledge_update_interval and turn >= self._not_before
-        if is_due and not self._background.open.is_open(_UPDATE):
+        if is_due and not self._background.is_open(_UPDATE):
             # Don't ask a failing server again on every turn.
             self._not_before = turn + self.config.knowledge_update_interval
             self._background.start(_UPDATE, turn)

@@ -92,7 +92,7 @@ class ObjectiveManager(BaseManager):
     def process_periodic_update(self) -> None:
         """Start a review if one is due, then save and log the changes. Called once per turn."""
         turn = self.game_state.turn_count
-        if not (self.game_state.finished or self._background.open.is_open(_UPDATE)):
+        if not (self.game_state.finished or self._background.is_open(_UPDATE)):
             reviewed = self._review.take_due(turn)
             if reviewed or self._is_refinement_due(turn):
                 self._background.start(_UPDATE, [turn, reviewed])

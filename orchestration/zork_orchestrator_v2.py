@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import Protocol
 
 from managers.episode_synthesizer import EpisodeSynthesizer
-from orchestration.late_answers import LateAnswers
 from orchestration.services import Services
 from orchestration.turn import Managers, TurnCycle
 from session.game_state import GameState
@@ -63,7 +62,6 @@ class ZorkOrchestratorV2:
         self._watchers = tuple(watchers)
         self._watch = Stopwatch()
         self._cycle = TurnCycle(services, managers, player, critic, self._watch)
-        self._late_answers = LateAnswers(services, self._cycle.apply)
         self._last_answers = LastAnswers()
         self._open = False
 
@@ -81,7 +79,6 @@ class ZorkOrchestratorV2:
         """Start a new episode: restart the game and drop ephemeral memories."""
         if self._open:
             self._close(EpisodeEnding.ABANDONED)
-        late_answers = self._late_answers.ask()
         self._episodes.reset()
         game, options, memory = self.services.game, self.services.options, self.services.memory
         text = game.reset()
@@ -97,7 +94,6 @@ class ZorkOrchestratorV2:
             seed=options.seed,
             opening=text,
             background=self.services.background.enabled,
-            late_answers=late_answers,
         )
         self.managers.checkpoints.begin(opening)
         for watcher in self._watchers:
@@ -122,7 +118,6 @@ class ZorkOrchestratorV2:
                 memory.drop_episode()
             raise
         self._open = True
-        self._late_answers.forget(episode)
         event = self.services.episode_log.resume(saved)
         for watcher in self._watchers:
             watcher.episode_resumed(event)
@@ -218,7 +213,6 @@ class ZorkOrchestratorV2:
         return EpisodeEnding.TURN_LIMIT
 
     def _close(self, reason: EpisodeEnding, message: str = "") -> EpisodeEnded:
-        self._late_answers.keep()
         left = self._cycle.left_to_try()
         event = self._episodes.close(reason, message, left, self._last_answers)
         self._record_trail(left)

@@ -5,9 +5,9 @@ the model request is in progress, in a thread of its own.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
-from dataclasses import dataclass
+from dataclasses import asdict, is_dataclass
 from functools import partial
 from threading import Thread
 from typing import Any
@@ -16,22 +16,6 @@ from zorkgpt.extras import importing
 from zorkgpt.llm.messages import LLM, Answer, Completion, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import ask_for
-
-
-@dataclass(frozen=True, slots=True)
-class OpenQuestion:
-    """Work that waits for an answer, as saved in a checkpoint."""
-
-    kind: str
-    name: str
-    turn: int
-    """The turn that the question is about."""
-    about: Any
-    """The input of the work, as JSON values."""
-    messages: tuple[Message, ...]
-    """The first question."""
-    answers: tuple[str | None, ...] = ()
-    """The answers so far, to its first questions. None for a question that failed."""
 
 
 class BackgroundLLM:
@@ -67,7 +51,7 @@ class Work:
     Args:
         kind: Selects the function that does it.
         name: Identifies it among the open work.
-        about: The input, as JSON values.
+        about: The input: JSON values, or a dataclass of them.
         do: Does the work.
         messages: The first question, if it is already known.
         answers: Answers that are already known, to the first questions.
@@ -102,18 +86,16 @@ class Work:
         self._greenlet.gr_context.run(_WORK.set, self)
 
     @property
-    def is_answered(self) -> bool:
-        """Whether the question has an answer or an error."""
-        return self.answer.done()
-
-    @property
     def is_over(self) -> bool:
         """Whether it has ended."""
         return bool(self._greenlet.dead)
 
-    def await_answer(self) -> None:
-        if self._asks_at_once:
-            wait([self.answer])
+    def saved(self) -> dict[str, Any]:
+        """Return what is needed to start it again, as JSON values. `None` is the answer to a question that failed."""
+        about = asdict(self.about) if is_dataclass(self.about) and not isinstance(self.about, type) else self.about
+        messages = [asdict(message) for message in self.messages]
+        values = {"kind": self.kind, "name": self.name, "turn": self.turn, "about": about}
+        return {**values, "messages": messages, "answers": list(self.answers)}
 
     def resume(self) -> None:
         """Run until the next question or the end. Raise any error of the work."""
@@ -165,12 +147,10 @@ def _settle(answer: "Future[Completion]", ask: Callable[[list[Message]], Complet
         answer.set_exception(error)
 
 
-def question_from(saved: Any) -> OpenQuestion:
-    """Return an open question from its JSON values.
+def messages_from(saved: Any) -> tuple[Message, ...]:
+    """Return messages from their JSON values.
 
     Raises:
-        KeyError, TypeError, ValueError: If the values are invalid.
+        TypeError: If the values are invalid.
     """
-    messages = tuple(Message(**message) for message in saved["messages"])
-    answers = tuple(None if answer is None else str(answer) for answer in saved["answers"])
-    return OpenQuestion(str(saved["kind"]), str(saved["name"]), int(saved["turn"]), saved["about"], messages, answers)
+    return tuple(Message(**message) for message in saved)

@@ -36,8 +36,6 @@ class EventKind(StrEnum):
     """The state from which the episode can be resumed. Each episode has only its last one."""
     VIEW = "view"
     """The content that a file showed last. It belongs to no episode. See `Events.shown`."""
-    QUESTIONS = "questions"
-    """The open questions at the end of an episode."""
     TRAIL = "trail"
     """What the actions of a finished episode led to."""
 

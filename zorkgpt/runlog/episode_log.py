@@ -53,7 +53,6 @@ class EpisodeLog:
         seed: int,
         opening: str,
         background: bool,
-        late_answers: dict[str, tuple[str, ...]],
     ) -> EpisodeStarted:
         """Start the log of an episode and return its first event.
 
@@ -72,7 +71,6 @@ class EpisodeLog:
             location_id=state.current_room_id,
             location=state.current_room_name_for_map,
             background=background,
-            late_answers=late_answers,
         )
         with self._raising_workdir_error():
             self._writer = RunLogWriter(self._directory / self._file_name)

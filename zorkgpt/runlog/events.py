@@ -68,8 +68,6 @@ class EpisodeStarted:
     location: str = ""
     background: bool = False
     """Whether questions were asked in the background while turns were played."""
-    late_answers: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Earlier episode → its background questions whose answers were applied before this episode."""
 
 
 @dataclass(frozen=True, slots=True)

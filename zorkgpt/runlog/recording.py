@@ -13,8 +13,6 @@ from zorkgpt.run_folder import MODEL_CALLS, episodes_in, run_directory
 from zorkgpt.runlog.episodes import read_episode, read_events
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, ModelCalled
 
-LATE = -1
-"""The turn number of answers that were applied before a later episode."""
 AppliedAnswers = Mapping[tuple[int, int], Sequence[str]]
 """Episode and turn → the names of the questions whose answers were applied after its action, in order. Answers applied
 after the last turn have the next turn number."""
@@ -60,8 +58,5 @@ def _answers(events: Iterable[Event]) -> Iterator[tuple[tuple[int, int], tuple[s
     for event in events:
         if isinstance(event, TurnRecord):
             yield (event.episode, event.turn), event.answers
-        elif isinstance(event, EpisodeStarted):
-            for episode, names in event.late_answers.items():
-                yield (int(episode), LATE), names
         elif isinstance(event, EpisodeEnded):
             yield (event.episode, event.turns + 1), event.answers
