@@ -21,7 +21,7 @@ from zorkgpt.viewer.json_lines import (
     whole_number,
 )
 from zorkgpt.viewer.map import map_picture
-from zorkgpt.viewer.overview import heat, memory_list, overview
+from zorkgpt.viewer.overview import memory_list, overview
 from zorkgpt.viewer.run_files import RunFiles
 from zorkgpt.viewer.search import Search
 
@@ -124,17 +124,13 @@ class Answers:
     def page(self, episode: int, page: int) -> dict[str, Any]:
         """Return the turns of a page. A page has `PAGE_TURNS` turns."""
         with self._files.lock:
-            index = self._episode(episode)
-            rows = self.rows(index, page * PAGE_TURNS, (page + 1) * PAGE_TURNS)
-            return {"generation": index.generation, "from": page * PAGE_TURNS, "rows": rows}
-
-    def rows(self, index: EpisodeIndex, start: int, stop: int) -> list[dict[str, Any]]:
-        calls = self._files.calls_of(index.episode)
-        return [
-            turn_row(turn, calls.of_turn(turn.turn)) | {"trials": self._files.threads.trials(index.episode, turn.turn)}
-            for position in range(start, min(stop, len(index)))
-            if (turn := index.turn(position))
-        ]
+            index, calls, start = self._episode(episode), self._files.calls_of(episode), page * PAGE_TURNS
+            rows = [
+                turn_row(turn, calls.of_turn(turn.turn)) | {"trials": self._files.threads.trials(episode, turn.turn)}
+                for position in range(start, min(start + PAGE_TURNS, len(index)))
+                if (turn := index.turn(position))
+            ]
+            return {"generation": index.generation, "from": start, "rows": rows}
 
     def turn(self, episode: int, turn: int) -> dict[str, Any]:
         """Return one turn with its complete texts."""
@@ -164,11 +160,6 @@ class Answers:
             if self._map is None or self._map[0] != (files.map.changes, names):
                 self._map = ((files.map.changes, names), map_picture(files.map, names))
             return self._map[1]
-
-    def heat(self) -> dict[str, Any]:
-        """Return arrivals, deaths and points by place for each episode."""
-        with self._files.lock:
-            return {"episodes": {number: heat(index) for number, index in self._files.episodes.items()}}
 
     def place(self, place: SubjectKey) -> dict[str, Any]:
         """Return every memory of a place, with all its versions."""

@@ -101,7 +101,7 @@ def _run_routes(files: RunFiles, rules: AccessRules) -> "list[Route]":
     from starlette.routing import Route
 
     answers = Answers(files)
-    follower = Follower(files, answers)
+    follower = Follower(files)
 
     def run(request: "Request") -> dict[str, Any]:
         return answers.run() | {"edit": may_edit(request.headers, rules)}
@@ -127,7 +127,6 @@ def _run_routes(files: RunFiles, rules: AccessRules) -> "list[Route]":
         Route("/search", _answering(search)),
         Route("/export", _exporting(files)),
         Route("/map", _answering(lambda request: answers.map())),
-        Route("/heat", _answering(lambda request: answers.heat())),
         Route("/places/{place:path}", _answering(place)),
         Route("/episodes/{episode:int}/columns", _answering(columns)),
         *(
@@ -236,6 +235,6 @@ def _not_found(request: "Request", error: Exception) -> "Response":
     return JSONResponse({"error": "Not found."}, 404)
 
 
-async def _as_events(updates: AsyncIterator[str]) -> AsyncIterator[dict[str, str]]:
-    async for update in updates:
-        yield {"data": update}
+async def _as_events(changes: AsyncIterator[None]) -> AsyncIterator[dict[str, str]]:
+    async for _ in changes:
+        yield {"data": "changed"}

@@ -154,7 +154,6 @@ def _answers(files: RunFiles, numbers: list[int]) -> Iterator[tuple[str, Any]]:
     answers = Answers(files)
     yield "run", _only(answers.run(), numbers) | {"edit": False}
     yield "map", answers.map()
-    yield "heat", answers.heat()
     yield "overview", _only(answers.overview(), numbers)
     yield "memories", answers.memories()
     places: set[SubjectKey] = {*files.threads.places(), *files.map.rooms, *files.room_names()}

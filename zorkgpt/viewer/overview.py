@@ -1,4 +1,4 @@
-"""The tables of the page: the results of the episodes, by episode and by place, and all memories."""
+"""The tables of the page: the results of the episodes, and all memories."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import is_place, place_to_json
 from zorkgpt.runlog.episodes import repeated_failures
 from zorkgpt.viewer.episode_index import DIED, FAILED, CallIndex, EpisodeIndex
-from zorkgpt.viewer.json_lines import cut, place_address, turn_key, whole_number
+from zorkgpt.viewer.json_lines import cut, turn_key
 from zorkgpt.viewer.memory_threads import Thread, disproved_at
 from zorkgpt.viewer.run_files import RunFiles
 
@@ -98,26 +98,6 @@ def _roles(calls: CallIndex) -> list[dict[str, Any]]:
 
 
 _USED = ("prompt_tokens", "completion_tokens", "cost")
-
-
-def heat(index: EpisodeIndex) -> dict[str, list[int]]:
-    """Return place → [arrivals, deaths, points] of an episode. Deaths and points count where the player acted."""
-    counts: dict[str, list[int]] = {}
-    columns = index.columns
-
-    def count(place: int | None, measure: int, amount: int) -> None:
-        if place is not None and amount:
-            counts.setdefault(place_address(place), [0, 0, 0])[measure] += amount
-
-    start = whole_number(index.started.get("location_id"))
-    count(columns["places"][0] if start is None and len(index) else start, 0, 1)
-    for place, after, marks, gain in zip(
-        columns["places"], columns["places_after"], columns["marks"], index.gains, strict=True
-    ):
-        count(after, 0, after != place)
-        count(place, 1, bool(marks & DIED))
-        count(place, 2, gain)
-    return counts
 
 
 _SHOWN_TURNS = 40

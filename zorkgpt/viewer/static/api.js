@@ -115,10 +115,6 @@ export function askOnce(path, version = "") {
   return answer;
 }
 
-export function offer(path, version, answer) {
-  kept.set(path, { version, answer: Promise.resolve(answer) });
-}
-
 // Server-sent events by fetch, because EventSource can't send the token.
 export async function follow(onNews, onStanding) {
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
@@ -145,9 +141,6 @@ async function readEvents(reader, onNews) {
     rest += decoder.decode(value, { stream: true }).replaceAll("\r", "");
     const events = rest.split("\n\n");
     rest = events.pop();
-    for (const event of events) {
-      const data = event.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trim());
-      if (data.length) onNews(JSON.parse(data.join("\n")));
-    }
+    if (events.some((event) => event.includes("data:"))) onNews();
   }
 }

@@ -1,12 +1,11 @@
 // The map known at the selected turn: the player's position and recent path, and what happened in each room.
 import { button, count, el, shorten, shown, svg } from "./dom.js";
 import { askOnce } from "./api.js";
-import { MARK, announce, columnsOf, current, now, placesOf, roomName, run, view } from "./run.js";
+import { MARK, announce, columnsOf, current, load, now, placesOf, roomName, run, view } from "./run.js";
 import { Camera } from "./camera.js";
 
 // Measures: the name in the address, the label in the list, and the name in the legend.
 export const HEATS = [["none", "Colors: none", ""], ["visits", "Visits", "Visits"], ["deaths", "Deaths", "Deaths"], ["score", "Score", "Points"]];
-const MEASURES = ["visits", "deaths", "score"];
 const WORDS = { visits: "visit", deaths: "death", score: "point" };
 
 export function said(measure, amount) {
@@ -15,31 +14,22 @@ export function said(measure, amount) {
 
 // Room → amount, or null if no measure is selected. Counts earlier episodes completely and this one up to the turn.
 export async function heatAt() {
-  const measure = MEASURES.indexOf(view.heat);
-  if (measure < 0) return null;
-  const { episodes } = await askOnce("heat", [...run.episodes.values()].map((row) => `${row.generation}.${row.count}`).join());
+  if (!(view.heat in WORDS)) return null;
   const found = new Map();
-  for (const [episode, places] of Object.entries(episodes)) {
-    if (Number(episode) >= view.episode) continue;
-    for (const [key, amounts] of Object.entries(places)) add(found, JSON.parse(key), amounts[measure]);
-  }
-  countEpisode(found, view.heat);
+  const episodes = [...run.episodes.keys()].filter((episode) => episode <= view.episode);
+  for (const [index, columns] of (await Promise.all(episodes.map(load))).entries()) countEpisode(found, episodes[index], columns);
   return found;
 }
 
-function add(found, place, amount) {
-  if (place !== null && place !== undefined && amount) found.set(place, (found.get(place) ?? 0) + amount);
-}
-
-function countEpisode(found, measure) {
-  const columns = columnsOf(view.episode);
-  if (!columns) return;
-  if (measure === "visits") add(found, placesOf(view.episode, 0)[1], 1);
-  for (let at = 0; at < view.at; at++) {
+function countEpisode(found, episode, columns) {
+  const add = (place, amount) => { if (place !== null && amount) found.set(place, (found.get(place) ?? 0) + amount); };
+  if (view.heat === "visits") add(placesOf(episode, 0)[1], 1);
+  const turns = episode < view.episode ? columns.turns.length : view.at;
+  for (let at = 0; at < turns; at++) {
     const [place, after, marks] = [columns.places[at], columns.places_after[at], columns.marks[at]];
-    if (measure === "visits") add(found, after, after === place ? 0 : 1);
-    else if (measure === "deaths") add(found, place, marks & MARK.died ? 1 : 0);
-    else if (marks & MARK.scored) add(found, place, (columns.scores[at] ?? 0) - (columns.scores[at - 1] ?? 0));
+    if (view.heat === "visits") add(after, after === place ? 0 : 1);
+    else if (view.heat === "deaths") add(place, marks & MARK.died ? 1 : 0);
+    else if (marks & MARK.scored) add(place, (columns.scores[at] ?? 0) - (columns.scores[at - 1] ?? 0));
   }
 }
 

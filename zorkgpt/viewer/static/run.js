@@ -1,5 +1,5 @@
 // The state of the run and of the page. Panels are updated when either changes.
-import { Unanswered, ask, askOnce, exported, follow, offer } from "./api.js";
+import { Unanswered, ask, askOnce, exported, follow } from "./api.js";
 
 const SPAN = 1_000_000;
 export const MARK = { failed: 1, died: 2, victory: 4, refused: 8, rejected: 16, wrote: 32, repeated: 64, contested: 128, scored: 256 };
@@ -207,13 +207,18 @@ export function atNewest() {
   return view.episode === [...run.episodes.keys()].at(-1) && view.at === (current()?.columns?.turns.length ?? 0);
 }
 
+// The columns of all turns. Only new turns are requested.
 export async function load(episode) {
   const row = run.episodes.get(episode);
-  if (!row.columns || row.columnsOf !== row.generation || row.columns.turns.length < row.count) {
-    const answer = await ask(`episodes/${episode}/columns`);
-    Object.assign(row, { columns: answer.columns, columnsOf: answer.generation, generation: answer.generation });
-    row.count = Math.max(row.count, answer.columns.turns.length);
-  }
+  const known = row.columnsOf === row.generation ? row.columns.turns.length : 0;
+  if (row.columns && row.columnsOf === row.generation && known >= row.count) return row.columns;
+  const { generation, from, columns } = await ask(`episodes/${episode}/columns${known ? `?from=${known}` : ""}`);
+  row.generation = generation;
+  if (from && row.columnsOf !== generation) return load(episode);
+  if (!from) Object.assign(row, { columns, columnsOf: generation });
+  // Another request may have added them meanwhile.
+  else if (row.columns.turns.length === from) for (const [name, values] of Object.entries(columns)) row.columns[name].push(...values);
+  row.count = Math.max(row.count, row.columns.turns.length);
   return row.columns;
 }
 
@@ -234,45 +239,25 @@ export function place(id) {
   return askOnce(`places/${encodeURIComponent(placeKey(id))}`, String(run.memory));
 }
 
-let applied = Promise.resolve();
+let stale = false;
+let reading = false;
 
-function takeNews(news) {
-  // Apply updates one after the other.
-  applied = applied.then(() => takeOne(news)).catch(() => {});
-}
-
-async function takeOne(news) {
-  Object.assign(run.names, news.names);
-  Object.assign(run, { map: news.map, memory: news.memory, damage: news.damage, differing: news.differing });
-  for (const [episode, grown] of Object.entries(news.grown)) await grow(Number(episode), grown);
-  for (const [episode, [generation, length, over]] of Object.entries(news.episodes)) {
-    const row = run.episodes.get(Number(episode));
-    if (!row || row.generation !== generation || row.count < length || (row.reason !== null) !== over) takeRun(await ask("run"));
+// Reads the run again. Changes that happen meanwhile are read together.
+async function takeNews() {
+  stale = true;
+  if (reading) return;
+  reading = true;
+  try {
+    while (stale) {
+      stale = false;
+      takeRun(await ask("run"));
+      await keepUp();
+      announce();
+    }
+  } catch {
+    // The viewer has stopped. The connection shows it.
   }
-  await keepUp();
-  announce();
-}
-
-async function grow(episode, grown) {
-  const known = run.episodes.get(episode);
-  const columns = known?.columns;
-  const fits = columns && known.columnsOf === grown.generation && columns.turns.length === grown.from;
-  takeEpisode(grown.row);
-  if (!fits) return;
-  for (const [name, values] of Object.entries(grown.columns)) columns[name].push(...values);
-  if (grown.rows && episode === view.episode) await keepRows(episode, grown);
-}
-
-// Adds the turns of an update to their cached page, so that it is not requested again.
-async function keepRows(episode, grown) {
-  const number = Math.floor(grown.from / run.pageTurns);
-  const path = `episodes/${episode}/pages/${number}`;
-  const before = grown.from - number * run.pageTurns;
-  if (before + grown.rows.length > run.pageTurns) return;
-  const known = before ? await askOnce(path, `${grown.generation}.${grown.from}`).catch(() => null) : { rows: [] };
-  if (known?.rows.length !== before) return;
-  const answer = { generation: grown.generation, from: number * run.pageTurns, rows: [...known.rows, ...grown.rows] };
-  offer(path, `${grown.generation}.${grown.from + grown.rows.length}`, answer);
+  reading = false;
 }
 
 // If following, selects the newest turn of the newest episode.
