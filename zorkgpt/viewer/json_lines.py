@@ -14,6 +14,7 @@ from zorkgpt.errors import MemoryStoreError
 from zorkgpt.log_files import UNREADABLE, packed, unpacked, unpacked_size
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import is_place, render_place
+from zorkgpt.memory.storage.history import HistoryRecord
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import Journal
 
@@ -220,7 +221,7 @@ def parsed(line: bytes) -> dict[str, Any] | None:
     return json_object(line.decode("utf-8", "replace"), RECORD)
 
 
-class JournalRows:
+class JournalRecords:
     """A reader that yields each record of the journal once."""
 
     def __init__(self, database: SqliteDatabase) -> None:
@@ -233,30 +234,30 @@ class JournalRows:
         self.trouble = ""
         """Why an existing file can't be read, or ""."""
         self._last = ""
-        """The last record read."""
+        """The time of the last record read."""
 
     def was_replaced(self) -> bool:
         """Return whether records that were read no longer exist, so that a new reader is needed."""
         if self._is_foreign():
             return self.end > 0
         try:
-            return self._journal.text_at(self.end) != self._last
+            return self._journal.time_at(self.end) != self._last
         except MemoryStoreError:
             return False
 
-    def new(self) -> Iterator[dict[str, Any]]:
+    def new(self) -> Iterator[HistoryRecord]:
         """Yield every record since the last call."""
         if self._is_foreign():
             self.trouble = "not a regular file"
             return
         try:
-            for position, row in self._journal.rows_from(self.end):
+            for position, record in self._journal.read(self.end):
                 self.end = position
-                if row is not None:
-                    yield row
+                if record is not None:
+                    yield record
                 else:
                     self.unreadable += 1
-            self._last = self._journal.text_at(self.end)
+            self._last = self._journal.time_at(self.end)
         except MemoryStoreError as error:
             self.trouble = str(error)
         else:

@@ -2,7 +2,6 @@
 
 import time
 from collections import Counter
-from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,21 +11,20 @@ from zorkgpt.memory.credit import results_in_words
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import place_order, place_to_json
-from zorkgpt.memory.storage.changes import Change, after_change
+from zorkgpt.memory.storage.changes import after_change
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import (
+    COUNTED,
     DEFAULTS,
     UNDATED_SOURCES,
     HistoryRecord,
     Trial,
     differences,
-    record_of,
-    row_of,
+    recorded_fields,
 )
 from zorkgpt.memory.storage.markdown import is_awaited
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
-from zorkgpt.memory.storage.tables import Journal
-from zorkgpt.viewer.json_lines import JournalRows, cut, episode_of, json_safe, turn_key, whole_number
+from zorkgpt.viewer.json_lines import JournalRecords, cut, episode_of, json_safe, turn_key, whole_number
 from zorkgpt.viewer.memory_file import MemoryFile
 
 _PATIENCE_S = 5.0
@@ -65,7 +63,7 @@ class MemoryThreads:
         self._reset()
 
     def _reset(self) -> None:
-        self.rows = JournalRows(self._database)
+        self.journal = JournalRecords(self._database)
         self._in_journal: dict[SubjectKey, _PlaceMemories] = {}
         self._in_file: dict[SubjectKey, _PlaceMemories] = {}
         """The places whose memories differ in the file."""
@@ -90,19 +88,15 @@ class MemoryThreads:
             latest: (episode, turn) of the latest turn of the run.
         """
         was_read = self.file.refresh()
-        if self.rows.was_replaced():
+        if self.journal.was_replaced():
             self._reset()
             was_read = True
-        before = self.rows.end
-        for row in self.rows.new():
-            record = record_of(row)
-            if record is not None:
-                self._add_change(row, record.change, self._turn_of(record, latest))
-                if (trial := Trial.of(record)) is not None:
-                    self._trials.setdefault((trial.episode, trial.turn), []).append(_trial(trial))
-            else:
-                self.rows.unreadable += 1
-        has_new_rows = self.rows.end != before
+        before = self.journal.end
+        for record in self.journal.new():
+            self._add_change(record, self._turn_of(record, latest))
+            if (trial := Trial.of(record)) is not None:
+                self._trials.setdefault((trial.episode, trial.turn), []).append(_trial(trial))
+        has_new_rows = self.journal.end != before
         if has_new_rows:
             self._in_file, self.differing, self._is_compared = {}, 0, False
         self._is_compared = self._is_compared and not was_read
@@ -114,16 +108,14 @@ class MemoryThreads:
     def _turn_of(self, record: HistoryRecord, latest: tuple[int, int]) -> tuple[int, int]:
         """Return (episode, turn) of the last record.
 
-        A change between turns, such as one by a person, belongs to the next turn that ends. Otherwise, a new memory
-        belongs to the turn that it names, and any other change to the latest turn.
+        If the turn of a change is unknown, a new memory belongs to the turn that it names, and any other change to the
+        latest turn.
         """
         stamp, change = record.turn_stamp, record.change
         at = None if stamp is None else (stamp.episode, stamp.turn)
         if at is None and record.source not in UNDATED_SOURCES:
-            with suppress(MemoryStoreError):
-                at = Journal(self._database).turn_of(self.rows.end)
             first = _first_seen(change.after) if change.before is None else None
-            at = at or first or max(self._now, latest)
+            at = first or max(self._now, latest)
         episode, turn = map(whole_number, at or self._now)
         return self._now if episode is None or turn is None else (episode, turn)
 
@@ -154,7 +146,7 @@ class MemoryThreads:
 
     def counts(self) -> tuple[Counter[int], Counter[int]] | None:
         """Return the number of memories learned and disproved in each episode. None if there are no memory files."""
-        if self.rows.end == 0 and self.file.document is None:
+        if self.journal.end == 0 and self.file.document is None:
             return None
         threads = list(chain.from_iterable(place.threads for place in self._places().values()))
         disproved = filter(None, map(disproved_at, threads))
@@ -184,11 +176,12 @@ class MemoryThreads:
             if key not in self._in_file:
                 self._in_file[key] = self._in_journal.get(key, _PlaceMemories()).copy()
             first = _first_seen(change.after) if change.before is None else None
-            row = row_of(HistoryRecord("", change, FROM_FILE))
-            self._in_file[key].add(row, change, first or max(self._now, latest))
+            record = HistoryRecord("", change, FROM_FILE)
+            self._in_file[key].add(record, first or max(self._now, latest))
             self.differing += 1
 
-    def _add_change(self, row: dict[str, Any], change: Change, stamp: tuple[int, int]) -> None:
+    def _add_change(self, record: HistoryRecord, stamp: tuple[int, int]) -> None:
+        change = record.change
         self._now = stamp
         episode, turn = stamp
         # A turn replayed after a crash counts as the latest turn so far, to keep the order.
@@ -197,7 +190,7 @@ class MemoryThreads:
             memories = self._in_journal.setdefault(change.location_id, _PlaceMemories())
         else:
             memories = self._ephemeral.setdefault(change.location_id, {}).setdefault(episode, _PlaceMemories())
-        memories.add(row, change, (episode, turn))
+        memories.add(record, (episode, turn))
 
 
 class _PlaceMemories:
@@ -222,8 +215,9 @@ class _PlaceMemories:
         }
         return new
 
-    def add(self, row: dict[str, Any], change: Change, stamp: tuple[int, int]) -> None:
+    def add(self, record: HistoryRecord, stamp: tuple[int, int]) -> None:
         """Add a version to the changed memory, or add a new memory."""
+        change = record.change
         place, before, after = change.location_id, change.before, change.after
         self.memories = after_change(self.memories, change)
         self.name = cut(change.location_name, 200) or self.name
@@ -233,7 +227,7 @@ class _PlaceMemories:
                 return
             current = _Current([], {})
             self.threads.append(current.thread)
-        version = _version(row, after, turn_key(*stamp), current.fields)
+        version = _version(record, turn_key(*stamp), current.fields)
         current.thread.append(version)
         if after is not None:
             self._current[memory_id(place, after)] = _Current(current.thread, current.fields | version["set"])
@@ -265,24 +259,24 @@ def _first_seen(memory: Memory | None) -> tuple[int, int] | None:
     return (key, turn) if isinstance(key, int) and 0 <= key < _END and turn is not None and turn < _END else None
 
 
-def _version(row: dict[str, Any], memory: Memory | None, at: int, before: dict[str, Any]) -> dict[str, Any]:
-    after, other = row.get("after"), row.get("other")
-    now = json_safe(DEFAULTS | after, _WHOLE_CHARACTERS) if isinstance(after, dict) else {}
+def _version(record: HistoryRecord, at: int, before: dict[str, Any]) -> dict[str, Any]:
+    change, stamp = record.change, record.turn_stamp
+    memory, other = change.after, change.other
+    now = {} if memory is None else json_safe(DEFAULTS | recorded_fields(memory), _WHOLE_CHARACTERS)
     if memory is not None and (results := results_in_words(memory)):
         now["results"] = results
-    version: dict[str, Any] = {"at": at, "kind": cut(row.get("kind"), 40), "time": cut(row.get("at"), 40)}
-    if row.get("source") not in (None, "agent"):
-        version["source"] = cut(row.get("source"), 40)
-    if row.get("reason"):
-        version["reason"] = cut(row.get("reason"))
-    for name in ("action", "response"):
-        if row.get(name):
-            version[name] = cut(row[name])
-    if isinstance(other, dict):
-        version["other"] = {"title": cut(other.get("title")), "text": cut(other.get("text"))}
+    version: dict[str, Any] = {"at": at, "kind": cut(change.kind, 40), "time": cut(record.at, 40)}
+    if record.source != "agent":
+        version["source"] = cut(record.source, 40)
+    if change.reason:
+        version["reason"] = cut(change.reason)
+    if stamp is not None and change.kind not in COUNTED:
+        version |= {name: cut(text) for name in ("action", "response") if (text := getattr(stamp, name))}
+    if other is not None:
+        version["other"] = {"title": cut(other.title), "text": cut(other.text)}
     version["set"] = {name: value for name, value in now.items() if name not in before or before[name] != value}
-    if isinstance(after, dict):
-        # The journal omits fields with their default value.
+    if memory is not None:
+        # Fields with their default value are omitted.
         version["set"] |= {name: None for name in before if name not in now}
     else:
         version["gone"] = True

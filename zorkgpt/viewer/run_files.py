@@ -66,7 +66,7 @@ class RunFiles:
         for number in sorted(self.episodes):
             for lines in (self.episodes[number].lines, self.calls[number].lines):
                 add(lines.path, lines.damage(), number)
-        add(self.threads.rows.database.path, self.threads.rows.damage())
+        add(self.threads.journal.database.path, self.threads.journal.damage())
         memory = self.threads.file
         if memory.unreadable or memory.trouble:
             add(memory.path, {"unreadable": memory.unreadable, "trouble": memory.trouble})

@@ -17,7 +17,7 @@ from zorkgpt.memory.models import (
     memory_of,
     same_episode,
 )
-from zorkgpt.memory.places import place_from_json, place_order, place_to_json
+from zorkgpt.memory.places import place_order, place_to_json
 from zorkgpt.memory.scope import PlaceScope
 from zorkgpt.memory.storage.changes import Change, ChangeKind, after_change
 from zorkgpt.memory.storage.document import Document
@@ -240,45 +240,37 @@ def is_return(kind: ChangeKind, source: str) -> bool:
     return kind == "moved" or (kind in ("added", "undone") and source == "hand")
 
 
-def row_of(record: HistoryRecord) -> dict[str, Any]:
-    """Return a record as plain values for JSON."""
-    change = record.change
-    place = place_to_json(change.location_id)
-    return {"at": record.at, "kind": change.kind, "source": record.source, "location_id": place} | details_of(record)
-
-
-def details_of(record: HistoryRecord) -> dict[str, Any]:
-    """Return the values of `row_of` without those that a journal has in columns."""
+def content_of(record: HistoryRecord) -> dict[str, Any]:
+    """Return what the columns of a record in the journal don't have, as plain values for JSON."""
     change, turn_stamp = record.change, record.turn_stamp
-    row: dict[str, Any] = {"location_name": change.location_name} if change.location_name else {}
+    content: dict[str, Any] = {"location_name": change.location_name} if change.location_name else {}
     for name in ("before", "after", "other"):
         if (memory := getattr(change, name)) is not None:
-            row[name] = _fields(memory)
+            content[name] = recorded_fields(memory)
     if change.reason is not None:
-        row["reason"] = change.reason
+        content["reason"] = change.reason
     if turn_stamp is not None:
-        row |= {"episode": turn_stamp.episode, "turn": turn_stamp.turn}
         if change.kind not in COUNTED and (turn_stamp.action or turn_stamp.response):
-            row |= {"action": turn_stamp.action, "response": turn_stamp.response}
+            content |= {"action": turn_stamp.action, "response": turn_stamp.response}
         if change.kind in OBSERVATIONS and change.memory.action and turn_stamp.state:
-            row["state"] = list(map(str, turn_stamp.state))
-    return row
+            content["state"] = list(map(str, turn_stamp.state))
+    return content
 
 
-def _fields(memory: Memory) -> dict[str, Any]:
+def recorded_fields(memory: Memory) -> dict[str, Any]:
+    """Return the fields of a memory as JSON values, without those that have their default value."""
     return {name: value for name, value in fields_of(memory).items() if value != _OMITTED.get(name, _OMITTED)}
 
 
-def record_of(row: Any) -> HistoryRecord | None:
-    """Build a record from the values of `row_of`. None if they are invalid."""
+def record_of(row: Any, place: SubjectKey) -> HistoryRecord | None:
+    """Build a record from the columns of the journal and the values of `content_of`. None if they are invalid."""
     try:
         before, after, other = (
             memory_of(DEFAULTS | row[key]) if row.get(key) else None for key in ("before", "after", "other")
         )
         if before is None and after is None:
             return None
-        place, name = place_from_json(row["location_id"]), row.get("location_name", "")
-        change = Change(row["kind"], place, name, before, after, row.get("reason"), other)
+        change = Change(row["kind"], place, row.get("location_name", ""), before, after, row.get("reason"), other)
         return HistoryRecord(row["at"], change, row["source"], TurnStamp.from_row(row))
     except (KeyError, TypeError, ValueError, AttributeError):
         return None

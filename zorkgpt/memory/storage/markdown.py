@@ -33,7 +33,14 @@ from zorkgpt.memory.storage.merging import FileEdits, Memories, merged_heading
 from zorkgpt.memory.storage.reverting import Position, revert_to
 from zorkgpt.memory.storage.sql_store import SqliteFileStore
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
-from zorkgpt.memory.storage.tables import COUNTS_SCHEMA, MIGRATIONS, SCHEMA, STATE_SCHEMA, VECTORS_SCHEMA
+from zorkgpt.memory.storage.tables import (
+    COUNTS_SCHEMA,
+    MIGRATIONS,
+    SCHEMA,
+    STATE_SCHEMA,
+    TURN_COLUMNS_SCHEMA,
+    VECTORS_SCHEMA,
+)
 from zorkgpt.memory.storage.words import WORDS_SCHEMA, FullText
 from zorkgpt.record.events import EVENTS_SCHEMA, FILES_SCHEMA
 
@@ -84,7 +91,7 @@ def sidecar(memory_file: Path | str, *, timeout_s: float = LOCK_TIMEOUT_S) -> Sq
     return SqliteDatabase(
         Path(f"{memory_file}.sqlite"),
         schema=_FIRST_SCHEMA,
-        migrations=(*MIGRATIONS, _ROWS, EVENTS_SCHEMA, COUNTS_SCHEMA, FILES_SCHEMA),
+        migrations=(*MIGRATIONS, _ROWS, EVENTS_SCHEMA, COUNTS_SCHEMA, FILES_SCHEMA, TURN_COLUMNS_SCHEMA),
         kind=_KIND,
         timeout_s=timeout_s,
     )

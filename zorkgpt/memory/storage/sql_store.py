@@ -32,6 +32,7 @@ from zorkgpt.memory.storage.tables import (
     COUNTS_SCHEMA,
     SCHEMA,
     STATE_SCHEMA,
+    TURN_COLUMNS_SCHEMA,
     TURNS_SCHEMA,
     VECTORS_SCHEMA,
     AnswerTable,
@@ -52,7 +53,7 @@ log = get_logger(__name__)
 
 _KIND = 0x5A72
 _VECTORS_KIND = 0x5A6E
-_MIGRATIONS = (COUNTS_SCHEMA, EVENTS_SCHEMA, FILES_SCHEMA)
+_MIGRATIONS = (COUNTS_SCHEMA, EVENTS_SCHEMA, FILES_SCHEMA, TURN_COLUMNS_SCHEMA)
 
 
 class _Discarded(Exception):

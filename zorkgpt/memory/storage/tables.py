@@ -12,16 +12,8 @@ from typing import Any, NamedTuple, Protocol
 from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.errors import MemoryStoreError, OutOfBounds
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import Memory, SubjectKey, episode_key, same_episode
-from zorkgpt.memory.places import (
-    UNSEARCHED,
-    has_prefix,
-    parse_place,
-    place_from_json,
-    place_in_words,
-    place_to_json,
-    render_place,
-)
+from zorkgpt.memory.models import Memory, SubjectKey, episode_key
+from zorkgpt.memory.places import UNSEARCHED, has_prefix, parse_place, place_in_words, render_place
 from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
 from zorkgpt.memory.storage.changes import Change, ChangeKind
 from zorkgpt.memory.storage.history import (
@@ -31,7 +23,7 @@ from zorkgpt.memory.storage.history import (
     HistoryRecord,
     Trial,
     TurnStamp,
-    details_of,
+    content_of,
     record_of,
     replayed,
 )
@@ -79,7 +71,7 @@ CREATE TABLE IF NOT EXISTS zorkgpt_judgments (
 """The tables of this module. `key` is the database's type for ascending row numbers.
 
 `zorkgpt_journal.episode` is the episode of an ephemeral memory, and NULL for a lasting one. `memory` is the id of the
-memory. `record` is JSON with everything that has no column.
+memory. `record` has what no column has, as JSON: see `content_of`.
 """
 
 
@@ -121,6 +113,13 @@ CREATE INDEX zorkgpt_journal_counted ON zorkgpt_journal (memory, counted) WHERE 
 DROP TABLE IF EXISTS zorkgpt_trials
 """
 """The upgrade of databases with a table of trials. `counted` identifies a trial. See `Journal.is_counted`."""
+
+TURN_COLUMNS_SCHEMA = """
+ALTER TABLE zorkgpt_journal ADD COLUMN turn_episode text;
+ALTER TABLE zorkgpt_journal ADD COLUMN turn bigint;
+CREATE INDEX zorkgpt_journal_turn ON zorkgpt_journal (turn_episode, id) WHERE turn_episode IS NOT NULL
+"""
+"""The upgrade of journals whose records had their turns only in their JSON. NULL if the turn of a change is unknown."""
 
 STATE_SCHEMA = """
 CREATE TABLE IF NOT EXISTS zorkgpt_state (
@@ -177,7 +176,7 @@ class VisitRow(NamedTuple):
 class Journal:
     """Every change of a memory, lasting or ephemeral, and every visit in a turn, in order.
 
-    Records are JSON, and positions are row numbers.
+    Positions are row numbers.
 
     Args:
         machine: Identifies the writer of trials, because two machines may use the same episode numbers.
@@ -195,6 +194,8 @@ class Journal:
         self._now = now
         self._machine = machine
         self._has_turns = has_turns
+        turn = "turn_episode, turn" if has_turns else "NULL, NULL"
+        self._columns = f"id, record, place, source, kind, at, {turn}"
         self._scope = EVERYWHERE
 
     def within(self, scope: PlaceScope) -> "Journal":
@@ -207,25 +208,24 @@ class Journal:
         """Return the position of the last record. 0 if there is none."""
         return int(self._database.value("SELECT coalesce(max(id), 0) FROM zorkgpt_journal"))
 
-    def rows_from(self, start: int, *, every: bool = False) -> Iterator[tuple[int, dict[str, Any] | None]]:
-        """Yield the position and the values of each record after this position. See `row_of`. None if malformed.
+    def read(self, start: int, *, every: bool = False) -> Iterator[tuple[int, HistoryRecord | None]]:
+        """Yield the position and the record of each change after this position. None if it is invalid.
 
         Args:
             every: Whether to include records about subjects that are not searched.
         """
         condition = _IS_CHANGE if every else _IS_SEARCHED
-        query = f"SELECT {_COLUMNS} FROM zorkgpt_journal WHERE id > %s AND {condition} ORDER BY id LIMIT %s"
+        query = f"SELECT {self._columns} FROM zorkgpt_journal WHERE id > %s AND {condition} ORDER BY id LIMIT %s"
         while page := self._database.rows(query, (start, _PAGE)):
-            for row in page:
-                yield row[0], _values(row)
+            yield from self._read(page)
             start = page[-1][0]
 
-    def text_at(self, position: int) -> str:
-        """Return the JSON of this record. "" if there is none.
+    def time_at(self, position: int) -> str:
+        """Return the time of the record at a position. "" if there is none.
 
         If it changes, the table was rolled back.
         """
-        rows = self._database.rows("SELECT record FROM zorkgpt_journal WHERE id = %s", (position,))
+        rows = self._database.rows("SELECT at FROM zorkgpt_journal WHERE id = %s", (position,))
         return str(rows[0][0]) if rows else ""
 
     def append(
@@ -249,9 +249,9 @@ class Journal:
         for record in new:
             if not self._scope.contains(place := record.change.location_id):
                 raise MemoryStoreError(f"{place_in_words(place)} is outside the scope {self._scope.path}.")
+        columns = "place, source, episode, memory, kind, at, record, counted, turn_episode, turn"
         self._database.put(
-            "INSERT INTO zorkgpt_journal (place, source, episode, memory, kind, at, record, counted) "
-            "VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
+            f"INSERT INTO zorkgpt_journal ({columns}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
             [
                 (
                     render_place(record.change.location_id),
@@ -260,8 +260,9 @@ class Journal:
                     memory_id(record.change.location_id, record.change.memory),
                     record.change.kind,
                     record.at,
-                    _compact_json(details_of(record)),
+                    _compact_json(content_of(record)),
                     None if (trial := Trial.of(record)) is None else self._counted(trial.episode, trial.turn),
+                    *_turn_columns(record.turn_stamp),
                 )
                 for record in new
             ],
@@ -270,22 +271,15 @@ class Journal:
     def add_visits(self, visits: Iterable[VisitRow], turn_stamp: TurnStamp, at: str) -> None:
         """Add a row for the visits to each place."""
         self._database.put(
-            "INSERT INTO zorkgpt_journal (place, source, kind, at, record) VALUES (%s, %s, %s, %s, %s)",
+            "INSERT INTO zorkgpt_journal (place, source, kind, at, record, turn_episode, turn) "
+            "VALUES (%s, 'agent', %s, %s, %s, %s, %s)",
             [
                 (
                     render_place(row.place),
-                    "agent",
                     _VISITED,
                     at,
-                    json.dumps(
-                        {
-                            "location_id": place_to_json(row.place),
-                            "episode": turn_stamp.episode,
-                            "visits": row.visits,
-                            "episodes": list(row.episodes),
-                            "first": row.is_first,
-                        }
-                    ),
+                    _compact_json({"visits": row.visits, "episodes": list(row.episodes), "first": row.is_first}),
+                    *_turn_columns(turn_stamp),
                 )
                 for row in visits
             ],
@@ -293,12 +287,11 @@ class Journal:
 
     def visits(self, start: int, episode: int | str) -> Iterator[tuple[int, VisitRow]]:
         """Yield the rows about visits that an episode has counted after a position, with their positions."""
-        query = "SELECT id, record FROM zorkgpt_journal WHERE kind = %s AND id > %s ORDER BY id"
-        for position, text in self._database.rows(query, (_VISITED, start)):
-            row = _parsed(text)
-            if row is not None and same_episode(row["episode"], episode):
-                place = place_from_json(row["location_id"])
-                yield position, VisitRow(place, row["visits"], tuple(row["episodes"]), row["first"])
+        query = "SELECT id, place, record FROM zorkgpt_journal WHERE turn_episode = %s AND id > %s AND kind = %s"
+        given = _key(episode_key(episode)), start, _VISITED
+        for position, place, text in self._database.rows(f"{query} ORDER BY id", given):
+            row = json.loads(text)
+            yield position, VisitRow(parse_place(place), row["visits"], tuple(row["episodes"]), row["first"])
 
     def remove(self, positions: Iterable[int], episode: int | str) -> None:
         """Delete records, and the ends of the later turns of an episode."""
@@ -336,36 +329,37 @@ class Journal:
             every: Whether all places include subjects that are not searched.
         """
         if place is None:
-            return self._records(self.rows_from(start, every=every))
+            return (record for _, record in self.read(start, every=every) if record is not None)
         return self._select("place = %s AND id > %s", (render_place(place), start))
 
     def numbered(self, start: int) -> Iterator[tuple[int, HistoryRecord]]:
         """Yield all records after a position with their positions, oldest first."""
-        query = f"SELECT {_COLUMNS} FROM zorkgpt_journal WHERE id > %s AND {_IS_CHANGE} ORDER BY id"
-        for row in self._database.rows(query, (start,)):
-            for record in self._read([row]):
-                yield row[0], record
+        return ((position, record) for position, record in self.read(start, every=True) if record is not None)
 
     def _select(self, condition: str, parameters: Sequence[object]) -> Iterator[HistoryRecord]:
-        query = f"SELECT {_COLUMNS} FROM zorkgpt_journal WHERE {condition} ORDER BY id"
-        return self._read(self._database.rows(query, parameters))
+        query = f"SELECT {self._columns} FROM zorkgpt_journal WHERE {condition} ORDER BY id"
+        return (record for _, record in self._read(self._database.rows(query, parameters)) if record is not None)
 
-    def _read(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[HistoryRecord]:
-        return self._records((row[0], _values(row)) for row in rows)
-
-    def _records(self, rows: Iterable[tuple[int, dict[str, Any] | None]]) -> Iterator[HistoryRecord]:
-        """Yield the records of the scope among positions and values. Changes between turns get the next turn."""
-        for position, values in rows:
-            record = record_of(values)
-            if record is None or not self._scope.contains(record.change.location_id):
+    def _read(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[int, HistoryRecord | None]]:
+        """Yield the positions and the records of the scope in rows. Changes between turns get the next turn."""
+        for position, text, at_place, source, kind, at, episode, turn in rows:
+            values, place = _parsed(text), parse_place(at_place)
+            if not self._scope.contains(place):
                 continue
-            is_undated = self._has_turns and record.turn_stamp is None and record.source not in UNDATED_SOURCES
-            if is_undated and (at := self.turn_of(position)):
-                record = replace(record, turn_stamp=TurnStamp(*at))
-            if self._scope.path and record.change.kind == "moved":
-                # The reason names the other place, which may be outside the scope.
-                record = replace(record, change=replace(record.change, reason=None))
-            yield record
+            record = None
+            if isinstance(values, dict):
+                values |= {"source": source, "kind": kind, "at": at}
+                if episode is not None:
+                    values |= {"episode": json.loads(episode), "turn": turn}
+                record = record_of(values, place)
+            if record is not None:
+                is_undated = self._has_turns and record.turn_stamp is None and source not in UNDATED_SOURCES
+                if is_undated and (ended := self.turn_of(position)):
+                    record = replace(record, turn_stamp=TurnStamp(*ended))
+                if self._scope.path and kind == "moved":
+                    # The reason names the other place, which may be outside the scope.
+                    record = replace(record, change=replace(record.change, reason=None))
+            yield position, record
 
     def of_memory(self, place: SubjectKey, memory: str, kinds: Sequence[ChangeKind]) -> Iterator[HistoryRecord]:
         """Yield the records of these kinds about the memory with this id at a place, oldest first."""
@@ -400,7 +394,7 @@ class Journal:
         Args:
             until: The last position. Defaults to that of the last record.
         """
-        query = f"SELECT {_COLUMNS} FROM zorkgpt_journal WHERE memory = %s ORDER BY id"
+        query = f"SELECT place, kind, {self._columns} FROM zorkgpt_journal WHERE memory = %s ORDER BY id"
         rows = self._database.rows(query, (memory,))
         places = {render_place(place)}
         # A move is recorded as a removal from the old place, and then as an addition to the new place.
@@ -409,7 +403,8 @@ class Journal:
         ):
             if kind == "moved" and new_place in places:
                 places.add(old_place)
-        return list(self._read(row for row in rows if row[1] in places and (until is None or row[0] <= until)))
+        known = self._read(row[2:] for row in rows if row[0] in places)
+        return [record for at, record in known if record is not None and (until is None or at <= until)]
 
     def places(self, prefix: str | tuple[int | str, ...] | None = None) -> set[SubjectKey]:
         """Return the places that have records.
@@ -433,8 +428,8 @@ class Journal:
 
     def complete_ids(self) -> None:
         """Give records of earlier versions, which have the first half of an id, the whole id."""
-        rows = self._database.rows(f"SELECT {_COLUMNS} FROM zorkgpt_journal WHERE length(memory) = 8")
-        records = ((row[0], record_of(_values(row))) for row in rows)
+        query = f"SELECT {self._columns} FROM zorkgpt_journal WHERE length(memory) = 8"
+        records = self._read(self._database.rows(query))
         ids = [(memory_id(each.change.location_id, each.change.memory), number) for number, each in records if each]
         self._database.put("UPDATE zorkgpt_journal SET memory = %s WHERE id = %s", ids)
 
@@ -447,10 +442,10 @@ class Journal:
         self._database.put("DELETE FROM zorkgpt_journal WHERE memory = %s AND place = %s", removed)
         if not (traces.texts or traces.titles):
             return
-        rows = self._database.rows("SELECT id, place, record FROM zorkgpt_journal")
+        rows = self._database.rows("SELECT id, record, place FROM zorkgpt_journal")
         changed = [
             (number, new)
-            for number, place, text in rows
+            for number, text, place in rows
             if (new := record_without(parse_place(place), text, traces)) != text
         ]
         self._database.put("DELETE FROM zorkgpt_journal WHERE id = %s", [(at,) for at, new in changed if not new])
@@ -465,8 +460,8 @@ class Journal:
 
     def lasting(self, until: int | None = None) -> dict[SubjectKey, list[Memory]]:
         """Return the lasting memories of each place after the records up to a position. Defaults to all records."""
-        rows = ((at, values) for at, values in self.rows_from(0) if until is None or at <= until)
-        by_place = replayed(record for record in self._records(rows) if record.change.is_lasting)
+        records = (record for at, record in self.read(0) if record is not None and (until is None or at <= until))
+        by_place = replayed(record for record in records if record.change.is_lasting)
         return {place: list(memories) for place, memories in by_place.items()}
 
     def ephemeral(self, episode: int | str, start: int = 0) -> dict[SubjectKey, tuple[Memory, ...]]:
@@ -534,19 +529,6 @@ def delete_vectors(database: Rows) -> None:
     database.put("DELETE FROM zorkgpt_vectors", [()])
 
 
-_COLUMNS = "id, place, source, kind, at, record"
-
-
-def _values(row: tuple[Any, ...]) -> dict[str, Any] | None:
-    """Return the values of a record, as `row_of` does, from its columns. None if it is malformed."""
-    _, place, source, kind, at, text = row
-    details = _parsed(text)
-    if not isinstance(details, dict):
-        return None
-    columns = {"at": at, "kind": kind, "source": source, "location_id": place_to_json(parse_place(place))}
-    return columns | details
-
-
 def _parsed(text: str) -> Any:
     """Return the value of a JSON text. None if it exceeds the limits."""
     try:
@@ -557,3 +539,7 @@ def _parsed(text: str) -> Any:
 
 def _key(value: int | str) -> str:
     return json.dumps(value)
+
+
+def _turn_columns(stamp: TurnStamp | None) -> tuple[str | None, int | None]:
+    return (None, None) if stamp is None else (_key(episode_key(stamp.episode)), stamp.turn)
