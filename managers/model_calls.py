@@ -13,7 +13,7 @@ from session.game_state import GameState
 from session.history import TurnRecord, UsageTotals
 from zorkgpt.llm.background_work import asked_for
 from zorkgpt.llm.client import LLMClient, ModelStatus, Reader
-from zorkgpt.llm.progress import CallObserver
+from zorkgpt.llm.progress import CurrentCall
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.llm.usage import CallRecord, useless_answers
@@ -42,12 +42,11 @@ class ModelCalls(BaseManager):
         game_state: GameState,
         settings: LLMSettings,
         servers: tuple[ModelStatus, ...] = (),
-        observer: CallObserver | None = None,
+        observer: CurrentCall | None = None,
         readers: Mapping[Role, Reader] | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
-        foreground = None if observer is None else _ForegroundCalls(observer)
-        self.client = LLMClient(settings, on_call=self._log_call, known=servers, observer=foreground, readers=readers)
+        self.client = LLMClient(settings, on_call=self._log_call, known=servers, observer=observer, readers=readers)
         self._observer = observer
         self._reported: set[Role] = set()
         """The roles whose useless answers were reported."""
@@ -127,33 +126,3 @@ class ModelCalls(BaseManager):
             self.logger.warning("a role's answers are useless", extra={"role": str(role), "problem": message})
             if self._observer is not None:
                 self._observer.notify(message)
-
-
-class _ForegroundCalls:
-    """Forwards notifications of the calls that the turn waits for."""
-
-    def __init__(self, observer: CallObserver) -> None:
-        self._observer = observer
-
-    def call_began(self, role: Role, model: str) -> None:
-        if asked_for() is None:
-            self._observer.call_began(role, model)
-
-    def retry_began(self, retry: int, retries: int, seconds_left: float | None) -> None:
-        if asked_for() is None:
-            self._observer.retry_began(retry, retries, seconds_left)
-
-    def waiting(self, reason: str, seconds: float) -> None:
-        if asked_for() is None:
-            self._observer.waiting(reason, seconds)
-
-    def notify(self, message: str) -> None:
-        self._observer.notify(message)
-
-    def tokens_received(self, tokens: int) -> None:
-        if asked_for() is None:
-            self._observer.tokens_received(tokens)
-
-    def call_ended(self) -> None:
-        if asked_for() is None:
-            self._observer.call_ended()

@@ -27,7 +27,7 @@ from zorkgpt.llm.background_work import BackgroundLLM
 from zorkgpt.llm.client import OPENAI_URL
 from zorkgpt.llm.connection import connect_openai
 from zorkgpt.llm.messages import LLM
-from zorkgpt.llm.progress import CallObserver
+from zorkgpt.llm.progress import CurrentCall
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.log import get_logger
@@ -69,7 +69,7 @@ class RunOptions:
     """Creates the human player."""
     keep_map: bool | None = None
     """Whether to keep the map after the episode. Defaults to whether memories are kept."""
-    observer: CallObserver | None = None
+    observer: CurrentCall | None = None
     """Is notified of the progress of each model call."""
     recorded_answers: AppliedAnswers | None = None
     """The applied background answers of the run that is replayed. None if there are none."""

@@ -23,10 +23,11 @@ from zorkgpt.errors import (
 )
 from zorkgpt.extras import require
 from zorkgpt.llm import wire
+from zorkgpt.llm.background_work import asked_for
 from zorkgpt.llm.connection import connect_openai
 from zorkgpt.llm.failures import Failure, FailureKind, as_llm_error, failure_of, scrubbed
 from zorkgpt.llm.messages import LLM, Answer, Completion, Message, Usage
-from zorkgpt.llm.progress import CallObserver, CurrentCall
+from zorkgpt.llm.progress import CurrentCall
 from zorkgpt.llm.retries import Retries
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
@@ -91,7 +92,7 @@ class LLMClient:
         on_call: Callable[[CallRecord], None] | None = None,
         connect: Connect | None = None,
         known: Iterable[ModelStatus] = (),
-        observer: CallObserver | None = None,
+        observer: CurrentCall | None = None,
         readers: Mapping[Role, Reader] | None = None,
     ) -> None:
         """
@@ -99,7 +100,8 @@ class LLMClient:
             on_call: Called after every request with its prompt and answer. Records never contain a key.
             connect: Creates connections. Defaults to the OpenAI SDK.
             known: Results of an earlier check. Its tokens count against the ceilings.
-            observer: Notified of each call while it runs. If given, answers are streamed if the server supports it.
+            observer: Notified of each call while it runs, except in background work. If given, answers are streamed if
+                the server supports it.
             readers: Tells whether an answer in words is understood, for roles that expect something in it.
 
         Raises:
@@ -112,7 +114,7 @@ class LLMClient:
         self._on_call = on_call
         self._connect = connect or connect_openai
         self._has_own_connections = connect is None
-        self._observer = observer or CurrentCall()
+        self._foreground, self._background = observer or CurrentCall(), CurrentCall()
         self._readers = readers or {}
         self._streams = observer is not None
         self._connections: dict[str, Any] = {}
@@ -325,7 +327,7 @@ class LLMClient:
                 "vLLM: without --reasoning-parser) or the model's reasoning."
             )
             log.warning(message)
-            self._observer.notify(message)
+            self._foreground.notify(message)
 
     def _judged(self, raw: wire.RawAnswer, role: Role, form: wire.RequestForm) -> wire.RawAnswer:
         """Return the answer with the reason why it is not understood, if it isn't."""
@@ -385,6 +387,11 @@ class LLMClient:
                 raw = replace(raw, usage=estimated(messages, raw.content + raw.reasoning))
             return replace(raw, instead=scrubbed(raw.instead, self._secrets()))
 
+    @property
+    def _observer(self) -> CurrentCall:
+        """The observer of the present call. Nobody sees the one of background work."""
+        return self._foreground if asked_for() is None else self._background
+
     def _turn(self, endpoint: Endpoint) -> RLock:
         """Return the lock of a server that answers one request at a time."""
         with self._guard:
@@ -404,7 +411,7 @@ class LLMClient:
             self._observer.waiting(_WAITS_FOR[failure.kind], delay)
             log.info("waiting for the server", extra={"reason": failure.reason, "seconds": round(delay, 1)})
             if delay >= _LEAST_ANNOUNCED_S:
-                self._observer.notify(f"{_WAITS_FOR[failure.kind]}: asking again in {delay:.0f} s ({failure.reason})")
+                self._foreground.notify(f"{_WAITS_FOR[failure.kind]}: asking again in {delay:.0f} s ({failure.reason})")
         else:
             log.warning("request failed, sending it again", extra={"reason": failure.reason, "retry": retries.repeats})
         time.sleep(delay)

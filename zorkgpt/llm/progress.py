@@ -3,31 +3,8 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from zorkgpt.llm.roles import Role
-
-
-class CallObserver(Protocol):
-    """An observer of model calls. The methods may be called from any thread."""
-
-    def call_began(self, role: Role, model: str) -> None:
-        """Called when a request is sent."""
-
-    def retry_began(self, retry: int, retries: int, seconds_left: float | None) -> None:
-        """Called before a retry, counted from 1. `seconds_left` is None if there is no time limit."""
-
-    def waiting(self, reason: str, seconds: float) -> None:
-        """Called before a wait that the server asked for, such as `rate limit`."""
-
-    def notify(self, message: str) -> None:
-        """Called with a message for the user."""
-
-    def tokens_received(self, tokens: int) -> None:
-        """Called with the number of tokens of the answer so far."""
-
-    def call_ended(self) -> None:
-        """Called after an answer or an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +26,7 @@ class CallInProgress:
 
 
 class CurrentCall:
-    """A `CallObserver` that keeps the call in progress.
+    """The call in progress, updated by the client from any thread.
 
     Args:
         now: A monotonic clock, in seconds.
@@ -63,23 +40,29 @@ class CurrentCall:
         """None if there is no call in progress."""
 
     def call_began(self, role: Role, model: str) -> None:
+        """Record that a request is sent."""
         self.in_progress = CallInProgress(role, model, self._now())
 
     def retry_began(self, retry: int, retries: int, seconds_left: float | None) -> None:
+        """Record a retry, counted from 1. `seconds_left` is None if there is no time limit."""
         if (call := self.in_progress) is not None:
             ends = None if seconds_left is None else self._now() + seconds_left
             self.in_progress = replace(call, retry=retry, retries=retries, ends=ends, tokens=None, waits_for="")
 
     def waiting(self, reason: str, seconds: float) -> None:
+        """Record a wait that the server asked for, such as `rate limit`."""
         if (call := self.in_progress) is not None:
             self.in_progress = replace(call, waits_for=reason, ends=self._now() + seconds, tokens=None)
 
     def notify(self, message: str) -> None:
+        """Show a message to the user."""
         self.on_notice(message)
 
     def tokens_received(self, tokens: int) -> None:
+        """Record the number of tokens of the answer so far."""
         if (call := self.in_progress) is not None:
             self.in_progress = replace(call, tokens=tokens, waits_for="")
 
     def call_ended(self) -> None:
+        """Record an answer or an error."""
         self.in_progress = None
