@@ -10,7 +10,7 @@ from orchestration.players import PlayerChoice
 from session.history import TurnRecord, UsageTotals
 from tests.fixtures.clock import Clock
 from tests.fixtures.runs import a_run, a_walkthrough, turns_of
-from zorkgpt.cli.display import BarDisplay, LineDisplay, ScreenDisplay, display_for, shortened
+from zorkgpt.cli.display import LineDisplay, ScreenDisplay, display_for, shortened
 from zorkgpt.cli.progress import RunProgress, duration
 from zorkgpt.cli.status import Status, StatusLine
 from zorkgpt.llm.progress import CurrentCall
@@ -196,17 +196,6 @@ def test_screen_shows_position_rate_and_time_left(tmp_path):
         text = screen.text()
     assert "episode 1 of 2  turn 8/20" in text
     assert "2 turns/s  at most 16 s left" in text
-
-
-def test_progress_bar_is_erased_at_the_end(tmp_path):
-    console = Console(width=130, file=io.StringIO(), force_terminal=True, legacy_windows=False)
-    pace = RunProgress(1, 5)
-    line = status_line(console)
-    with a_run(tmp_path, turns=5, watchers=(pace, BarDisplay(line, pace))) as run, line:
-        run.play_episode()
-    drawn = console.file.getvalue()
-    assert "turn 5/5" in drawn
-    assert drawn.endswith("\x1b[1A\x1b[2K")
 
 
 def test_time_left_never_exceeds_the_turn_limit(tmp_path):

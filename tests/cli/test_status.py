@@ -34,6 +34,13 @@ def test_phase_shows_elapsed_seconds(status, clock):
     assert status.line() == "loading the story (3 s)"
 
 
+def test_progress_of_the_run_precedes_the_activity(status):
+    status.progress = lambda: "episode 1 of 2  turn 8/20"
+    assert status.line() == "episode 1 of 2  turn 8/20"
+    status.calls.call_began(Role.AGENT, "m")
+    assert status.line() == "episode 1 of 2  turn 8/20  waiting for the model"
+
+
 @pytest.mark.parametrize(
     ("role", "expected"), [(Role.AGENT, "waiting for the model (6 s)"), (Role.CRITIC, "reviewing the action (6 s)")]
 )

@@ -12,7 +12,6 @@ from rich.console import Console, Group, RenderableType
 from rich.layout import Layout
 from rich.live import Live
 from rich.panel import Panel
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -20,7 +19,7 @@ from rich.text import Text
 from orchestration.players import PlayerChoice
 from session.history import Rejection, TurnRecord
 from zorkgpt.cli.progress import RunProgress
-from zorkgpt.cli.status import Status, StatusLine
+from zorkgpt.cli.status import StatusLine
 from zorkgpt.delegating_players import FOLLOWED
 from zorkgpt.memory.models import MemoryEvent, PlaceKey
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeEnding, EpisodeResumed, EpisodeStarted, PlayerKind
@@ -129,56 +128,6 @@ class LineDisplay:
             # On a terminal, a longer line would wrap.
             text = Text(visible(line), style)
             self._console.print(text, no_wrap=True, overflow="ellipsis" if self._console.is_terminal else "ignore")
-
-
-class BarDisplay:
-    """A progress bar that disappears at the end, for runs that only print their summary."""
-
-    def __init__(self, line: StatusLine, progress: RunProgress) -> None:
-        self._line = line
-        self._progress = progress
-        self._bar = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            _StatusColumn(line.status),
-            console=line.console,
-            transient=True,
-        )
-        self._task = self._bar.add_task("", total=None)
-
-    def episode_started(self, event: EpisodeStarted) -> None:
-        self._begin()
-
-    def episode_resumed(self, event: EpisodeResumed) -> None:
-        self._begin()
-
-    def _begin(self) -> None:
-        self._line.hide()
-        self._bar.start()
-
-    def turn_played(self, record: TurnRecord) -> None:
-        progress = self._progress
-        self._bar.update(
-            self._task,
-            description=f"{progress.position()}  {progress.speed()}",
-            completed=progress.turns_played,
-            total=progress.turns_played + progress.turns_left,
-        )
-
-    def episode_ended(self, event: EpisodeEnded) -> None:
-        self._bar.stop()
-        self._line.show()
-
-
-class _StatusColumn(ProgressColumn):
-    """The status beside a progress bar."""
-
-    def __init__(self, status: Status) -> None:
-        super().__init__()
-        self._status = status
-
-    def render(self, task: Task) -> Text:
-        return Text(printable(self._status.line()), "yellow")
 
 
 class ScreenDisplay:

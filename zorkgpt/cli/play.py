@@ -22,7 +22,7 @@ from session.checkpoint import Run
 from session.game_configuration import LOG_FILE, GameConfiguration
 from session.history import TurnRecord
 from zorkgpt.cli.control import ControlEpisode
-from zorkgpt.cli.display import LINGER_S, BarDisplay, LineDisplay, ScreenDisplay, console_for, display_for
+from zorkgpt.cli.display import LINGER_S, LineDisplay, ScreenDisplay, console_for, display_for
 from zorkgpt.cli.human import HumanPlayer
 from zorkgpt.cli.learning import learning_of
 from zorkgpt.cli.options import PlayOptions
@@ -350,7 +350,8 @@ def _display(
     if person is not None:
         return None, (person,)
     if plan.options.display != "live":
-        return None, ((progress, BarDisplay(line, progress)) if line.console.is_terminal else ())
+        line.status.progress = lambda: f"{progress.position()}  {progress.speed()}"
+        return None, (progress,)
     title = plan.story.title or plan.story.path.stem
     linger_s = LINGER_S if plan.options.delay is None else 0.0
     display = display_for(line, title, plan.choice, progress, linger_s=linger_s)

@@ -44,6 +44,8 @@ class Status:
     def __init__(self, calls: "CurrentCall", now: Callable[[], float] = time.monotonic) -> None:
         self.calls = calls
         self._now = now
+        self.progress: Callable[[], str] = lambda: ""
+        """Returns the progress of the run, which is shown before the activity."""
         self._phase = ""
         self._began = now()
 
@@ -52,7 +54,10 @@ class Status:
         self._phase, self._began = phase, self._now()
 
     def line(self) -> str:
-        """Return the current activity, such as `reviewing the action (6 s)`, or "" if none."""
+        """Return the progress and the current activity, such as `reviewing the action (6 s)`, or "" if none."""
+        return "  ".join(filter(None, (self.progress(), self._activity())))
+
+    def _activity(self) -> str:
         if STOP.requested:
             return "interrupted: saving"
         call = self.calls.in_progress
