@@ -151,7 +151,7 @@ def _measure_ours(address: str, size: int, *, is_one_place: bool, vectors: bool)
     memory.close()
     found["open again"] = _median_ms(lambda _: AgentMemory.open(address).close())
     if vectors:
-        from zorkgpt.embeddings.hashing import HashingEmbeddings
+        from tests.fixtures.hashing import HashingEmbeddings
 
         with AgentMemory.open(address, embeddings=HashingEmbeddings()) as memory:
             memory.search("lamp")

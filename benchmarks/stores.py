@@ -70,7 +70,7 @@ def item(number: int, places: int) -> Item:
 
 
 def embed(texts: Sequence[str]) -> list[list[float]]:
-    from zorkgpt.embeddings.hashing import HashingEmbeddings
+    from tests.fixtures.hashing import HashingEmbeddings
 
     vectors: list[list[float]] = HashingEmbeddings().embed_batch(list(texts)).tolist()
     return vectors
@@ -95,7 +95,7 @@ class Ours:
 
         embeddings = None
         if vectors:
-            from zorkgpt.embeddings.hashing import HashingEmbeddings
+            from tests.fixtures.hashing import HashingEmbeddings
 
             embeddings = HashingEmbeddings()
         self.memory = AgentMemory.open(folder / file if file else database(folder), embeddings=embeddings)

@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
+from tests.fixtures.hashing import HashingEmbeddings
 from zorkgpt.embeddings.cache import VectorCache
-from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.embeddings.matrix import VectorMatrix
 from zorkgpt.errors import EmbeddingError
 from zorkgpt.memory.storage.markdown import sidecar
@@ -152,7 +152,7 @@ def test_concurrent_processes_lose_nothing(open_table, tmp_path):
     code = """
 import sys
 from zorkgpt.embeddings.cache import VectorCache
-from zorkgpt.embeddings.hashing import HashingEmbeddings
+from tests.fixtures.hashing import HashingEmbeddings
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors
 cache = VectorCache(HashingEmbeddings(8), SqliteVectors(sidecar(sys.argv[1])))

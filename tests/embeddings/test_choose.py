@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.fixtures.hashing import HashingEmbeddings
 from zorkgpt.embeddings.choose import FirstThatWorks, choose_provider
-from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.embeddings.weights import local_model
 from zorkgpt.errors import EmbeddingError
 from zorkgpt.memory.manager import SimpleMemoryManager

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zorkgpt.embeddings.hashing import HashingEmbeddings
+from tests.fixtures.hashing import HashingEmbeddings
 from zorkgpt.embeddings.provider import EmbeddingProvider
 
 ANY_TEXT = st.text(st.characters(codec=None))
@@ -32,7 +32,7 @@ def test_vectors_are_float32_with_unit_length(texts):
 
 
 def test_every_process_computes_the_same_vectors():
-    code = "from zorkgpt.embeddings.hashing import HashingEmbeddings as H; print(H(8).embed('A brass door.').tolist())"
+    code = "from tests.fixtures.hashing import HashingEmbeddings as H; print(H(8).embed('A brass door.').tolist())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(HashingEmbeddings(8).embed("A brass door.").tolist())
 

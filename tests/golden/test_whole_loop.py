@@ -22,12 +22,12 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.chat_server import Answer, ChatServer, Reply, Request, Status
+from tests.fixtures.hashing import HashingEmbeddings
 from tests.fixtures.walkthrough import bundled_story_path
 from tests.golden import roles, story
 from tests.golden.transcript import Question, dialogue, document, events, order, values
 from zorkgpt.cli.app import run
 from zorkgpt.cli.process import ExitCode
-from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.llm.roles import Role
 
 GOLDEN = Path(__file__).parent / "expected"

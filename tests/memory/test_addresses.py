@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixtures.hashing import HashingEmbeddings
 from tests.fixtures.writers import child, in_separate_process, wait_for
-from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.manager import SimpleMemoryManager

@@ -5,9 +5,9 @@ import inspect
 
 import pytest
 
+from tests.fixtures.hashing import HashingEmbeddings
 from tests.fixtures.memory import memory
 from zorkgpt.adapters.langgraph import MemoryBaseStore
-from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.asynchronous import AsyncMemory

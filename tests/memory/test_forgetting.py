@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.fixtures.hashing import HashingEmbeddings
 from tests.fixtures.memory import WORKS, Answers, Play, memory
 from tests.fixtures.stores import journal_file
-from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.manager import SimpleMemoryManager

@@ -4,8 +4,8 @@ import pickle
 
 import pytest
 
+from tests.fixtures.hashing import HashingEmbeddings
 from tests.fixtures.memory import Answers, memory, remember
-from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import MemoryEditError, MemoryRefused
 from zorkgpt.memory.editing import Edit
 

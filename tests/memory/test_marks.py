@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from tests.fixtures.dedup import ConstantJudge
+from tests.fixtures.hashing import HashingEmbeddings
 from tests.fixtures.memory import Answers, memory, remember
-from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.editing import Edit
 
 GATE = "The lever opens the gate."

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
+from tests.fixtures.hashing import HashingEmbeddings
 from tests.fixtures.memory import memory
 from tests.fixtures.stores import journal_rows
 from zorkgpt.cli.memory_changes import app
-from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.dedup.consolidation import undo, undoable
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory, fields_of, memory_of

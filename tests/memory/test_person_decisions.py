@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.fixtures.hashing import HashingEmbeddings
 from tests.fixtures.memory import Answers, memory, remember
-from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.models import GAME, Thing, ZMachineContext, fields_of

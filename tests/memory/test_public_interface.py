@@ -9,8 +9,8 @@ import openai
 import pytest
 
 from tests.fixtures.dedup import ConstantJudge
+from tests.fixtures.hashing import HashingEmbeddings
 from tests.fixtures.memory import memory
-from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import ConfigurationError, MemoryEditError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.manager import SimpleMemoryManager

@@ -13,11 +13,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
+from tests.fixtures.hashing import HashingEmbeddings
 from tests.fixtures.memory import Answers, remember
 from tests.fixtures.memory import memory as plain_memory
 from tests.fixtures.stores import empty_schema
 from zorkgpt.adapters.langgraph import MemoryBaseStore
-from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import ConfigurationError, MemoryEditError, MemoryStoreError
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.asynchronous import AsyncMemory

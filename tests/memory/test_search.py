@@ -12,9 +12,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.fixtures.hashing import HashingEmbeddings
 from tests.fixtures.memory import memories, memory, texts
 from tests.memory.test_processes import ROOT
-from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager

@@ -9,10 +9,10 @@ import numpy as np
 import psycopg
 import pytest
 
+from tests.fixtures.hashing import HashingEmbeddings
 from tests.fixtures.memory import WORKS, Answers, Play, memory, remember
 from tests.fixtures.stores import PostgresHome
 from tests.memory.test_processes import ROOT
-from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.retrieval import Method
 from zorkgpt.memory.storage.postgres import PostgresDatabase
 from zorkgpt.memory.storage.vector_table import PostgresVectors
@@ -128,7 +128,7 @@ def test_machines_share_judgments(postgres, machine):
 
 SEARCHING = """
 import sys
-from zorkgpt.embeddings.hashing import HashingEmbeddings
+from tests.fixtures.hashing import HashingEmbeddings
 from zorkgpt.memory.manager import SimpleMemoryManager
 
 class Queries(HashingEmbeddings):

@@ -6,7 +6,7 @@ import re
 import pytest
 from numpy import float32
 
-from zorkgpt.embeddings.hashing import HashingEmbeddings
+from tests.fixtures.hashing import HashingEmbeddings
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.agent_memory import AgentMemory

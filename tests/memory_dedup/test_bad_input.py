@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tests.fixtures.dedup import ConstantJudge, fact, lines
+from tests.fixtures.hashing import HashingEmbeddings
 from zorkgpt.embeddings.choose import FirstThatWorks
-from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import EmbeddingError, LLMError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import Method

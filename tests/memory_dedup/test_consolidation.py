@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.fixtures.dedup import ConstantJudge, fact, lines
+from tests.fixtures.hashing import HashingEmbeddings
 from zorkgpt.cli.memory_changes import app
-from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.dedup.consolidation import merge, undo, undoable
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager

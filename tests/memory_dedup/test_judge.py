@@ -3,7 +3,7 @@
 import pytest
 
 from tests.fixtures.dedup import ConstantJudge, fact
-from zorkgpt.embeddings.hashing import HashingEmbeddings
+from tests.fixtures.hashing import HashingEmbeddings
 from zorkgpt.errors import InvalidAnswer
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.dedup.judge import ModelJudge, Verdict

@@ -14,7 +14,7 @@ TURNS, PROCESSES = 30, 3
 ADDING = """
 import sys
 from zorkgpt import Memory, SimpleMemoryManager
-from zorkgpt.embeddings.hashing import HashingEmbeddings
+from tests.fixtures.hashing import HashingEmbeddings
 path, who, turns = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 with SimpleMemoryManager.open(path, embeddings=HashingEmbeddings()) as memory:
     for turn in range(turns):

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from tests.fixtures.dedup import ConstantJudge, fact, lines
+from tests.fixtures.hashing import HashingEmbeddings
 from tests.fixtures.memory import Answers, remember
 from zorkgpt import AgentMemory
-from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from managers.simple_memory_manager import INVALIDATION_MARKER, Memory, MemoryStatus, SimpleMemoryManager
-from zorkgpt.embeddings.hashing import HashingEmbeddings
+from tests.fixtures.hashing import HashingEmbeddings
 from zorkgpt.embeddings.llm_provider import LLMEmbeddingProvider
 from zorkgpt.embeddings.sentence_transformers_provider import SentenceTransformerProvider
 from zorkgpt.llm.scripted import ScriptedLLM
