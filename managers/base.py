@@ -12,8 +12,8 @@ from session.history import TurnRecord
 class BaseManager(ABC):
     """Connects an engine in `zorkgpt` with the episodes and turns of a run.
 
-    When an episode is resumed, managers that `orchestration.assembly` lists as a `session.checkpoint.Snapshot` are
-    restored from the checkpoint. All others process the turns of the episode again.
+    When an episode is resumed, it processes the turns of the episode again. What can't be rebuilt from them is then
+    restored from the checkpoint, if `orchestration.assembly` lists it as a `session.checkpoint.Snapshot`.
 
     Attributes:
         logger, config, game_state: The arguments.

@@ -116,9 +116,8 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, best_line:
         objectives=objectives,
         rejections=rejections,
         context=context,
-        export=export,
         checkpoints=checkpoints,
-        in_order=(*always, *optional, checkpoints),
+        in_order=(*always, *optional),
     )
 
 

@@ -13,7 +13,6 @@ from managers.extraction_manager import ExtractionManager
 from managers.objective_manager import ObjectiveManager
 from managers.progress_manager import ProgressManager
 from managers.rejection_manager import RejectionManager
-from managers.state_manager import StateManager
 from orchestration.learning import TurnLearner
 from orchestration.services import Services
 from orchestration.undo import UndoHistory
@@ -41,10 +40,9 @@ class Managers:
     objectives: ObjectiveManager
     rejections: RejectionManager
     context: ContextManager
-    export: StateManager
-    checkpoints: CheckpointManager
     in_order: tuple[BaseManager, ...]
-    """All managers, in the order in which they process a turn. Checkpoints come last."""
+    """All managers, in the order in which they process a turn."""
+    checkpoints: CheckpointManager
 
 
 class TurnCycle:
@@ -83,16 +81,12 @@ class TurnCycle:
         self._managers.objectives.open()
         return opening
 
-    def resume(self, saved: SavedEpisode, learning: Sequence[BaseManager]) -> None:
-        """Continue from a checkpoint, to which the game was restored, and process its turns again.
-
-        Args:
-            learning: The managers that process the turns. The others are restored from the checkpoint.
-        """
+    def resume(self, saved: SavedEpisode) -> None:
+        """Continue from a checkpoint, to which the game was restored, and process its turns again."""
         self._begin(saved.opening)
         for record in saved.played:
             self._state.turn_count = record.turn
-            self._process(record, learning)
+            self._process(record)
         # The log includes undone turns, but the game does not: the last turn is the one that led to its state.
         now = self._game.observe()
         self._state.observe(now)
@@ -181,7 +175,7 @@ class TurnCycle:
         try:
             with self._services.turn():
                 record = replace(self._learned(played, things), duration_s=perf_counter() - started)
-                self._process(record, self._managers.in_order)
+                self._process(record)
                 self._watch.lap(Part.MANAGERS)
                 finish(record)
         except MemoryStoreError:
@@ -262,9 +256,9 @@ class TurnCycle:
             proposal = self._player.get_action_with_reasoning(rejected)
         return proposal
 
-    def _process(self, record: TurnRecord, managers: Sequence[BaseManager]) -> None:
+    def _process(self, record: TurnRecord) -> None:
         self._state.record(record)
-        for manager in managers:
+        for manager in self._managers.in_order:
             manager.process_turn(record)
 
     def _forget_decisions(self) -> None:

@@ -80,6 +80,7 @@ class ZorkOrchestratorV2:
         if self._open:
             self._close(EpisodeEnding.ABANDONED)
         self._episodes.reset()
+        self.managers.checkpoints.claim(self.services.state.episode_id)
         game, options, memory = self.services.game, self.services.options, self.services.memory
         text = game.reset()
         if memory and self.services.config.simple_memory.audit:
@@ -128,9 +129,7 @@ class ZorkOrchestratorV2:
         try:
             self.services.game.restore_state(saved.checkpoint.game_state)
             self._episodes.resume_episode(episode)
-            in_order = self.managers.in_order
-            learning = [manager for manager in in_order if not checkpoints.is_restored(manager, saved)]
-            self._cycle.resume(saved, learning)
+            self._cycle.resume(saved)
             checkpoints.restore(saved)
         except (StateError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise CheckpointError(f"Episode {episode} can't be resumed: {error!r}. Start a new episode.") from error
@@ -150,12 +149,11 @@ class ZorkOrchestratorV2:
         if self.services.memory:
             self.services.memory.process_turn(record)
         self._episodes.process_turn(record)
-        self.managers.checkpoints.add_turn(record)
         self._watch.lap(Part.LOGGING)
-        writing = (self.managers.export, self.managers.checkpoints)
         for manager in self.managers.in_order:
             manager.process_periodic_update()
-            self._watch.lap(Part.LOGGING if manager in writing else Part.MANAGERS)
+        self._watch.lap(Part.MANAGERS)
+        self.managers.checkpoints.save(record)
 
     def play_episode(self, *, resume: int | None = None) -> EpisodeEnded:
         """Play a whole episode, to death, victory or the turn limit.

@@ -20,7 +20,7 @@ class Part(StrEnum):
     MANAGERS = "managers"
     """Map, objectives, knowledge, summaries and the other managers."""
     LOGGING = "logging"
-    """Log, journal, checkpoints and state export."""
+    """The log and the record."""
     REST = "the rest"
     """Displays, evaluation, and delays between turns."""
 

@@ -18,7 +18,6 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
 from tests.fixtures.runs import a_run, a_walkthrough
-from tests.fixtures.saved import saved_in
 from tests.fixtures.walkthrough import get_bundled_walkthrough
 
 pytestmark = pytest.mark.slow
@@ -74,17 +73,6 @@ def test_episode_parts_share_a_life_cycle(tmp_path):
         for manager in (*run.managers.in_order, run._episodes):
             assert [name for name in LIFECYCLE if not callable(getattr(manager, name, None))] == []
             assert list(manager.get_status()) == ["type", "metrics"]
-
-
-def test_every_snapshot_is_in_the_checkpoint(tmp_path):
-    with a_run(tmp_path) as run:
-        run.process_turn()
-        run.managers.checkpoints.save()
-        saved = saved_in(tmp_path)
-        with_snapshot = [manager for manager in run.managers.in_order if hasattr(manager, "snapshot")]
-        assert len(with_snapshot) == 3
-        assert all(run.managers.checkpoints.is_restored(manager, saved) for manager in with_snapshot)
-        assert {"memory", "history_summary"} <= set(saved.checkpoint.snapshots)
 
 
 def test_objectives_default_to_rules(tmp_path, turns):

@@ -123,14 +123,6 @@ def test_victory_leaves_nothing_to_resume(tmp_path):
         find_resumable(tmp_path, LOG)
 
 
-def test_episode_of_an_earlier_version_is_not_resumed(tmp_path):
-    folder = tmp_path / "runs" / "1"
-    folder.mkdir(parents=True)
-    (folder / "checkpoint.json").write_text("{}")
-    with pytest.raises(CheckpointError, match="can't be resumed: an earlier version of this program has played it"):
-        find_resumable(tmp_path, LOG)
-
-
 def test_episode_that_is_being_played_is_not_resumed(interrupted):
     with playing_lock(interrupted / "runs" / "1").acquire():
         with pytest.raises(CheckpointError, match="another process plays it"):

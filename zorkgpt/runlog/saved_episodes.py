@@ -23,8 +23,6 @@ from zorkgpt.runlog.events import from_record
 
 _Value = TypeVar("_Value")
 
-EARLIER_CHECKPOINT = "checkpoint.json"
-"""The checkpoint of an earlier version, which this version can't resume."""
 _LIMITS = {EventKind.CHECKPOINT: SAVED_FILE}
 
 
@@ -38,7 +36,7 @@ class SavedEpisode:
     decisions: dict[int, TurnDecision]
     """The last decision of each turn."""
     turns: dict[int, TurnRecord]
-    """The played turns by number. Some may be later than the checkpoint."""
+    """The played turns by number."""
 
     def check(self, run: Run) -> None:
         """Check that the episode was started with the story and options of this run.
@@ -193,8 +191,6 @@ def _obstacle(directory: Path, events: Events, log: Path) -> str | None:
         return "another process plays it"
     if events.last(int(directory.name), EventKind.CHECKPOINT) is not None:
         return None
-    if (directory / EARLIER_CHECKPOINT).is_file():
-        return "an earlier version of this program has played it"
     if packed(log).is_file():
         return "it is old, and its log was compressed"
     is_over = events.last(int(directory.name), EventKind.TRAIL) is not None
