@@ -1,6 +1,8 @@
 """Tests of databases of the first format, in which the rows of memories were Markdown."""
 
+import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from typer.testing import CliRunner
 from zorkgpt.cli.memory_changes import app
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import Memory
 
 DATA = Path(__file__).parents[1] / "data" / "first_format.sql"
 
@@ -53,3 +56,46 @@ def test_database_of_the_first_format_is_copied(old, kind):
         assert (rug.memory.created_at, rug.memory.source) == ("2026-11-28T18:03:51.633658+00:00", "person")
         assert [change.kind for change in manager.history(rug.id)] == ["added", "edited"]
         assert "Mine: don't touch." in new.read_text() if kind == "md" else True
+
+
+@pytest.fixture
+def old_file(tmp_path):
+    """A memory file with the first format of the file beside it, which had only the history."""
+    path = tmp_path / "Memories.md"
+    with SimpleMemoryManager.open(path) as manager:
+        manager.add_memory(5, "Hall", Memory("NOTE", "Rug", 1, "1", None, "The rug hides a door.", "permanent"))
+    fields = {"category": "NOTE", "title": "Rug", "episode": 1, "turns": "1", "score_change": None}
+    fields |= {"text": "The rug hides a door.", "persistence": "permanent"}
+    record = {"at": "2026-11-20T10:00:00.000001+00:00", "kind": "added", "source": "person", "location_id": 5}
+    record |= {"location_name": "Hall", "after": fields}
+    beside = tmp_path / "Memories.md.sqlite"
+    beside.unlink()
+    with sqlite3.connect(beside) as connection:
+        connection.execute("PRAGMA application_id = 0x5A6A")
+        connection.execute(
+            "CREATE TABLE zorkgpt_journal (id INTEGER PRIMARY KEY, place text, source text, record text)"
+        )
+        connection.execute("INSERT INTO zorkgpt_journal VALUES (1, '5', 'person', ?)", [json.dumps(record)])
+    connection.close()
+    return path
+
+
+def test_history_of_the_first_format_is_set_aside(old_file, caplog):
+    with SimpleMemoryManager.open(old_file) as manager:
+        assert [located.memory.title for located in manager.all_memories()] == ["Rug"]
+        manager.add_memory(5, "Hall", Memory("NOTE", "Lamp", 1, "2", None, "The lamp is bright.", "permanent"))
+    assert "record set aside: the history before now is in the old file" in caplog.text
+    with closing(sqlite3.connect(f"{old_file}.sqlite.damaged-1")) as connection:
+        assert connection.execute("SELECT place FROM zorkgpt_journal").fetchall() == [("5",)]
+    with SimpleMemoryManager.open(old_file) as manager:
+        assert [located.memory.title for located in manager.all_memories()] == ["Rug", "Lamp"]
+
+
+def test_history_of_the_first_format_is_copied(old_file):
+    new = old_file.with_name("new.md")
+    done = CliRunner().invoke(app, ["convert", str(new), "--file", str(old_file)])
+    assert (done.exit_code, done.stdout) == (0, f"1 memory copied to {new}.\n")
+    with SimpleMemoryManager.open(new) as manager:
+        rug = manager.get("Rug")
+        assert (rug.memory.created_at, rug.memory.source) == ("2026-11-20T10:00:00.000001+00:00", "person")
+        assert [(change.at, change.kind) for change in manager.history(rug.id)] == [(rug.memory.created_at, "added")]

@@ -1,11 +1,9 @@
 """Tests of the journal: every change, kills between journal and file, and edits by a person."""
 
-import json
 import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +12,7 @@ from tests.fixtures.stores import journal_file, journal_rows
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import Disk
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.storage.markdown import MarkdownStore, sidecar
+from zorkgpt.memory.storage.markdown import MarkdownStore
 
 
 def journal_changes(path):
@@ -101,7 +99,7 @@ def test_damaged_journal_is_set_aside(path, caplog):
         assert again.get_location_memory(5) == "[NOTE] A: The text of A."
         again.add_memory(5, "Hall", memory("B"))
     assert journal_changes(path) == [("added", "baseline", 5, "A"), ("added", "agent", 5, "B")]
-    assert "journal damaged: the history before now is lost" in caplog.text
+    assert "record set aside: the history before now is in the old file" in caplog.text
     assert Path(f"{path}.sqlite.damaged-1").read_bytes() == b"no database" * 1000
 
 
@@ -146,16 +144,3 @@ def test_unreadable_journal_is_an_error(path):
         with pytest.raises(MemoryStoreError, match="database is locked"):
             MarkdownStore(path, lock_timeout_s=0.1)
     assert journal_changes(path) == [("added", "agent", 5, "A")]
-
-
-def test_records_with_their_turn_in_the_json_are_read(path):
-    state = SimpleNamespace(episode_id="x", turn_count=7)
-    with SimpleMemoryManager(path=path, game_state=state) as manager:
-        manager.add_memory(5, "Hall", memory("A"))
-    [row] = journal_rows(path)
-    # As earlier versions wrote it.
-    columns = "turn_episode = NULL, turn = NULL, record = %s"
-    sidecar(path).put(f"UPDATE zorkgpt_journal SET {columns}", [(json.dumps(row),)])
-    with SimpleMemoryManager.open(path) as manager:
-        [change] = manager.history("A")
-    assert (change.episode, change.turn, change.at, change.kind, change.place) == ("x", 7, row["at"], "added", 5)

@@ -3,9 +3,9 @@
 import pytest
 
 from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory.storage import schema
 from zorkgpt.memory.storage.postgres import PostgresDatabase
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
-from zorkgpt.memory.storage.tables import SCHEMA
 
 LATER = (
     "ALTER TABLE zorkgpt_judgments ADD COLUMN place text NOT NULL DEFAULT 'hall'",
@@ -24,7 +24,7 @@ def database(request, tmp_path):
             opened.append(PostgresDatabase(address, lock_timeout_s=10, migrations=migrations))
         else:
             path = tmp_path / "memory.sqlite"
-            opened.append(SqliteDatabase(path, schema=SCHEMA, migrations=migrations, kind=7, is_truth=True))
+            opened.append(SqliteDatabase(path, schema=schema.SQLITE, migrations=migrations, kind=7, is_truth=True))
         return opened[-1]
 
     yield open_database

@@ -11,16 +11,12 @@ CREATE TABLE zorkgpt_events (
     episode bigint NOT NULL,
     turn bigint NOT NULL,
     kind text NOT NULL,
-    content text NOT NULL
+    content text NOT NULL,
+    file text NOT NULL DEFAULT ''
 );
-CREATE INDEX zorkgpt_events_episode ON zorkgpt_events (kind, episode, turn)
+CREATE INDEX zorkgpt_events_episode ON zorkgpt_events (kind, episode, turn);
 """
-
-FILES_SCHEMA = """
-ALTER TABLE zorkgpt_events ADD COLUMN file text NOT NULL DEFAULT '';
-DELETE FROM zorkgpt_events WHERE kind = 'view'
-"""
-"""The upgrade of tables whose only file was that of their folder. `file` is the file of a view, or ''."""
+"""`file` is the file of a view, or ''."""
 
 
 class EventKind(StrEnum):

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any, overload
 
@@ -16,91 +18,27 @@ from zorkgpt.text import key_of
 
 _TEXTS = ("category", "title", "text", "superseded_by", "invalidation_reason", "action", "outcome", "turns")
 """Columns with a text of the memory that may hold any character."""
-_NAMES = ("persistence", "status", "kind", "expires_at", "valid_from", "created_at", "updated_at", "source")
+_NAMES = ("persistence", "status", "kind", "expires_at", "valid_from", "source")
+_TIMES = ("created_at", "updated_at")
+"""Columns with a time in microseconds since 1970."""
 _NUMBERS = ("score_change", "superseded_at_turn", "observation_count", "tried", "worked", "died")
 _FLAGS = ("pinned", "vetoed", "edited_by_person")
 _EPISODES = ("episode", "first_episode", "superseded_in_episode")
 """Columns with an episode as JSON."""
 _JSON = ("claims", "conditions", "metadata")
 """Columns with a JSON value. NULL if it is empty."""
-_OWN = (*_TEXTS, *_NAMES, *_NUMBERS, *_FLAGS, *_EPISODES, *_JSON)
+_OWN = (*_TEXTS, *_NAMES, *_TIMES, *_NUMBERS, *_FLAGS, *_EPISODES, *_JSON)
 READ = ("place", "number", "id", "has_own_id", *_OWN)
 """The columns that `memory_in` needs."""
 FOUND_BY = ("folded_title", "is_current", "text_key", "said", "words")
 """Columns that are derived from the others, for queries."""
 WRITTEN = ("id", "has_own_id", *_OWN, *FOUND_BY)
 """The columns that `values_of` returns."""
-_texts_of, _names_of, _numbers_of = attrgetter(*_TEXTS), attrgetter(*_NAMES), attrgetter(*_NUMBERS)
-_flags_of, _episodes_of = attrgetter(*_FLAGS), attrgetter(*_EPISODES)
+_texts_of, _names_of, _times_of = attrgetter(*_TEXTS), attrgetter(*_NAMES), attrgetter(*_TIMES)
+_numbers_of, _flags_of, _episodes_of = attrgetter(*_NUMBERS), attrgetter(*_FLAGS), attrgetter(*_EPISODES)
+_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 _ESCAPED = "\x01"
 """The first character of a text that is stored as JSON, because a database can't store all of its characters."""
-
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS zorkgpt_places (
-    number {key},
-    place text {bytewise} NOT NULL UNIQUE,
-    name text NOT NULL,
-    visits bigint NOT NULL,
-    episodes text NOT NULL
-);
-CREATE TABLE IF NOT EXISTS zorkgpt_memories (
-    number {key},
-    place text {bytewise} NOT NULL,
-    id text {bytewise} NOT NULL UNIQUE,
-    has_own_id integer NOT NULL,
-    category text NOT NULL,
-    title text NOT NULL,
-    text text NOT NULL,
-    superseded_by text,
-    invalidation_reason text,
-    action text NOT NULL,
-    outcome text NOT NULL,
-    turns text NOT NULL,
-    persistence text NOT NULL,
-    status text NOT NULL,
-    kind text,
-    expires_at text {bytewise},
-    valid_from text,
-    created_at text,
-    updated_at text {bytewise},
-    source text,
-    score_change bigint,
-    superseded_at_turn bigint,
-    observation_count bigint NOT NULL,
-    tried bigint NOT NULL,
-    worked bigint NOT NULL,
-    died bigint NOT NULL,
-    pinned integer NOT NULL,
-    vetoed integer NOT NULL,
-    edited_by_person integer NOT NULL,
-    episode text {bytewise} NOT NULL,
-    first_episode text {bytewise},
-    superseded_in_episode text,
-    claims text,
-    conditions text,
-    metadata text,
-    folded_title text {bytewise} NOT NULL,
-    is_current integer NOT NULL,
-    text_key {blob} NOT NULL,
-    said text NOT NULL,
-    words bigint NOT NULL,
-    revision bigint NOT NULL
-);
-CREATE INDEX IF NOT EXISTS zorkgpt_memories_order ON zorkgpt_memories
-    (place, number, is_current, vetoed, status, persistence, category, kind, episode, first_episode);
-CREATE INDEX IF NOT EXISTS zorkgpt_memories_title ON zorkgpt_memories (folded_title, place);
-CREATE INDEX IF NOT EXISTS zorkgpt_memories_expires ON zorkgpt_memories (expires_at) WHERE expires_at IS NOT NULL;
-CREATE INDEX IF NOT EXISTS zorkgpt_memories_updated ON zorkgpt_memories (updated_at);
-CREATE INDEX IF NOT EXISTS zorkgpt_memories_revision ON zorkgpt_memories (revision);
-CREATE INDEX IF NOT EXISTS zorkgpt_memories_text ON zorkgpt_memories (text_key);
-CREATE TABLE IF NOT EXISTS zorkgpt_metadata (
-    mark text {bytewise} NOT NULL,
-    place text {bytewise} NOT NULL,
-    number bigint NOT NULL,
-    PRIMARY KEY (mark, place, number)
-){clustered};
-"""
-"""`place` has the format of `column_of`. `zorkgpt_metadata` has a mark for each value of a memory's metadata."""
 
 
 def values_of(place: SubjectKey, name: str, memory: Memory) -> list[object]:
@@ -115,6 +53,7 @@ def values_of(place: SubjectKey, name: str, memory: Memory) -> list[object]:
         int(bool(memory.id)),
         *_text_columns(_texts_of(memory)),
         *[None if value is None else str(value) for value in _names_of(memory)],
+        *map(time_column, _times_of(memory)),
         *_numbers_of(memory),
         *map(int, _flags_of(memory)),
         *[episode if episode is None else episode_column(episode) for episode in _episodes_of(memory)],
@@ -135,6 +74,8 @@ def memory_in(row: Sequence[Any]) -> Memory:
     for name in _TEXTS:
         if (text := values[name]) and text[0] == _ESCAPED:
             values[name] = text_in(text)
+    for name in _TIMES:
+        values[name] = time_in(values[name])
     for name in _FLAGS:
         values[name] = bool(values[name])
     for name in _EPISODES:
@@ -145,6 +86,22 @@ def memory_in(row: Sequence[Any]) -> Memory:
     values["when"] = _claims_in(conditions) if conditions else ()
     values["metadata"] = json.loads(values["metadata"]) if values["metadata"] else {}
     return Memory(id=row[2] if row[3] else "", **values)
+
+
+# Cached, because the memories of a transaction have the same time.
+@lru_cache(maxsize=64)
+def time_column(time: str | None) -> int | None:
+    """Return a time in the format of `Memory.created_at` as it is written in a column. None if it is not a time."""
+    try:
+        return None if time is None else (datetime.fromisoformat(time).astimezone(UTC) - _EPOCH) // _MICROSECOND
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=64)
+def time_in(column: int | None) -> str | None:
+    """Return the time in a column that `time_column` has written."""
+    return None if column is None else (_EPOCH + column * _MICROSECOND).isoformat(timespec="microseconds")
 
 
 def episode_column(episode: int | str | None) -> str | None:

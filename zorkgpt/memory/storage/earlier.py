@@ -1,37 +1,48 @@
-"""Reads databases of the first format, in which a memory's row has its entry of a Markdown file, to convert them."""
+"""Reads memories of the first format, to convert them: with Markdown in the rows, or beside the file."""
 
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
 
-from zorkgpt.errors import MemoryStoreError
-from zorkgpt.memory.storage.document import TITLE, ending_blank, line_end, parse
+from zorkgpt.bounded import RECORD, parse_json
+from zorkgpt.errors import MemoryStoreError, OutOfBounds
+from zorkgpt.memory.places import place_from_json
+from zorkgpt.memory.storage.document import TITLE, Document, ending_blank, line_end, parse
 from zorkgpt.memory.storage.escaping import encode
+from zorkgpt.memory.storage.history import HistoryRecord, record_of
 from zorkgpt.memory.storage.postgres import PostgresDatabase, is_postgres
-from zorkgpt.memory.storage.sqlite import FIRST_KIND, SqliteDatabase, is_sqlite
-from zorkgpt.memory.storage.tables import Journal, Rows
+from zorkgpt.memory.storage.sqlite import FIRST_JOURNAL, FIRST_KIND, SqliteDatabase, is_sqlite
+from zorkgpt.memory.storage.tables import Rows
 
 
 class EarlierStore:
-    """A memory in a database of the first format, for reading.
+    """A memory of the first format, for reading.
 
     Attributes:
         document: All memories as a Markdown file.
     """
 
-    def __init__(self, database: SqliteDatabase | PostgresDatabase) -> None:
+    def __init__(self, database: SqliteDatabase | PostgresDatabase, document: Document) -> None:
         self._database = database
-        self.journal = Journal(database, has_turns=False)
-        self.document = parse(b"".join(_sections(database)))
+        self.document = document
+
+    def records(self) -> Iterator[HistoryRecord]:
+        """Yield the records of all changes, oldest first."""
+        for (text,) in self._database.rows("SELECT record FROM zorkgpt_journal ORDER BY id"):
+            with suppress(OutOfBounds, KeyError, TypeError, ValueError):
+                row = parse_json(text, RECORD)
+                if (record := record_of(row, place_from_json(row["location_id"]))) is not None:
+                    yield record
 
     def close(self) -> None:
         self._database.close()
 
 
 def earlier_store(address: str | Path) -> EarlierStore | None:
-    """Open a database of the first format. None if the address is not that of such a database.
+    """Open a memory of the first format. None if the address is not that of such a memory.
 
     Raises:
         MemoryStoreError: If it can't be read.
@@ -42,18 +53,20 @@ def earlier_store(address: str | Path) -> EarlierStore | None:
         if not database.is_of_first_format():
             database.close()
             return None
-    elif is_sqlite(address) and Path(address).is_file():
-        database = SqliteDatabase(
-            Path(address), schema="SELECT 1", migrations=("SELECT 1",), kind=FIRST_KIND, is_truth=True
-        )
+    elif Path(address).is_file():
+        has_rows = is_sqlite(address)
+        path, kind = (Path(address), FIRST_KIND) if has_rows else (Path(f"{address}.sqlite"), FIRST_JOURNAL)
+        database = SqliteDatabase(path, schema="SELECT 1", migrations=["SELECT 1"] * 9, kind=kind, is_truth=True)
         try:
-            database.rows("SELECT 1")
+            database.rows("SELECT record FROM zorkgpt_journal LIMIT 1")
         except MemoryStoreError:
             database.close()
             return None
+        if not has_rows:
+            return EarlierStore(database, parse(Path(address).read_bytes()))
     else:
         return None
-    return EarlierStore(database)
+    return EarlierStore(database, parse(b"".join(_sections(database))))
 
 
 def _sections(database: Rows) -> Iterator[bytes]:

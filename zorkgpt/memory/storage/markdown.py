@@ -20,55 +20,27 @@ from zorkgpt.log import get_logger
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import place_order
+from zorkgpt.memory.storage import schema
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.changes import Change
-from zorkgpt.memory.storage.columns import SCHEMA as MEMORIES_SCHEMA
 from zorkgpt.memory.storage.damage import is_damaged, is_foreign, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.file_memories import FileMemories
 from zorkgpt.memory.storage.file_messages import FileMessages
 from zorkgpt.memory.storage.history import HistoryRecord, TurnStamp, changes_between, dated_changes
 from zorkgpt.memory.storage.lasting import EVERY, Heading, by_place, heading_of
-from zorkgpt.memory.storage.merging import FileEdits, Memories, merged_heading
+from zorkgpt.memory.storage.merging import FileEdits, merged_heading
 from zorkgpt.memory.storage.reverting import Position, revert_to
 from zorkgpt.memory.storage.sql_store import SqliteFileStore
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
-from zorkgpt.memory.storage.tables import (
-    COUNTS_SCHEMA,
-    MIGRATIONS,
-    SCHEMA,
-    STATE_SCHEMA,
-    TURN_COLUMNS_SCHEMA,
-    VECTORS_SCHEMA,
-)
-from zorkgpt.memory.storage.words import WORDS_SCHEMA, FullText
-from zorkgpt.record.events import EVENTS_SCHEMA, FILES_SCHEMA
+from zorkgpt.memory.storage.words import FullText
 
 log = get_logger(__name__)
 
 _ATTEMPTS = 5
-_KIND = 0x5A6A
+_KIND = 0x5A75
 _DISCARDED = -1
 """The position of a content whose changes were discarded."""
-
-_FIRST_SCHEMA = SCHEMA + VECTORS_SCHEMA
-_ROWS = f"""
-{STATE_SCHEMA}
-{MEMORIES_SCHEMA}
-{WORDS_SCHEMA}
-CREATE TABLE zorkgpt_shown (
-    number {{key}},
-    digest text NOT NULL,
-    position bigint NOT NULL,
-    is_shown integer NOT NULL
-);
-CREATE INDEX zorkgpt_shown_digest ON zorkgpt_shown (digest);
-DROP TABLE IF EXISTS zorkgpt_file;
-DROP INDEX IF EXISTS zorkgpt_journal_at;
-DROP TABLE IF EXISTS zorkgpt_undo;
-DROP TABLE IF EXISTS zorkgpt_undo_parts
-"""
-"""The upgrade of files of earlier versions, which had the memories only in the Markdown file."""
 
 
 class _ShownContent(NamedTuple):
@@ -90,8 +62,7 @@ def sidecar(memory_file: Path | str, *, timeout_s: float = LOCK_TIMEOUT_S) -> Sq
     """Return the SQLite file beside a memory file, with the record: memories, journal, answers, vectors and events."""
     return SqliteDatabase(
         Path(f"{memory_file}.sqlite"),
-        schema=_FIRST_SCHEMA,
-        migrations=(*MIGRATIONS, _ROWS, EVENTS_SCHEMA, COUNTS_SCHEMA, FILES_SCHEMA, TURN_COLUMNS_SCHEMA),
+        schema=schema.SQLITE,
         kind=_KIND,
         timeout_s=timeout_s,
     )
@@ -377,16 +348,6 @@ class MarkdownStore(SqliteFileStore):
 
     def _imported(self, document: Document, at: str) -> list[HistoryRecord]:
         """Record the memories of a file without a record, and return their records."""
-        earlier = self._of_earlier_version()
-        if earlier is not None:
-            for place, memories in earlier.items():
-                for memory in memories:
-                    self.lasting.apply_to_rows(Change("added", place, "", None, memory))
-            self._take_headings(document)
-            edits = FileEdits(document, earlier, at, self._names(document), self._versions).since(earlier)
-            for edit in edits:
-                self.lasting.apply_to_rows(edit.change)
-            return edits
         source = "baseline" if self.recovered is None else "recovered"
         records = []
         for place, memory in document.find(EVERY):
@@ -395,11 +356,6 @@ class MarkdownStore(SqliteFileStore):
             records.append(HistoryRecord(at, new, source))
         self._take_headings(document)
         return records
-
-    def _of_earlier_version(self) -> Memories | None:
-        """Return the memories of the journal, if an earlier version wrote them, which had no rows. None if not."""
-        self.journal.complete_ids()
-        return self.journal.lasting() or None
 
     def _edits(self, document: Document, digest: str, last: _ShownContent, at: str) -> list[HistoryRecord] | None:
         """Record what a person or another program did with the file. None if it was only not written yet."""

@@ -13,7 +13,16 @@ from zorkgpt.memory.ids import AFTER_DIGITS, memory_id
 from zorkgpt.memory.models import OBJECTIVES, Memory, SubjectKey, episode_key, same_episode
 from zorkgpt.memory.places import FOLLOWING, UNSEARCHED_COLUMN, column_of, is_place, place_in, place_order, ranges_of
 from zorkgpt.memory.storage.changes import Step, VisitCount
-from zorkgpt.memory.storage.columns import READ, WRITTEN, episode_column, memory_in, text_column, text_in, values_of
+from zorkgpt.memory.storage.columns import (
+    READ,
+    WRITTEN,
+    episode_column,
+    memory_in,
+    text_column,
+    text_in,
+    time_column,
+    values_of,
+)
 from zorkgpt.memory.storage.document import Document, document_of
 from zorkgpt.memory.storage.escaping import folded, single_spaced
 from zorkgpt.memory.storage.history import with_history_of
@@ -252,12 +261,12 @@ class MemoryRows:
         if wanted.among is not None:
             return set(self._at_places([(database_text(name), column_of(place)) for place, name in wanted.among]))
         if wanted.changed_after is not None and self._is_rarely_changed_after(wanted.changed_after):
-            return set(self._rows(f"{select} updated_at > %s", (wanted.changed_after,)))
+            return set(self._rows(f"{select} updated_at > %s", (time_column(wanted.changed_after),)))
         return None
 
     def _is_rarely_changed_after(self, moment: str) -> bool:
         query = f"SELECT 1 FROM zorkgpt_memories WHERE updated_at > %s LIMIT {_FEW}"
-        return len(self._rows(query, (moment,))) < _FEW
+        return len(self._rows(query, (time_column(moment),))) < _FEW
 
     def _expires(self, by: str) -> bool:
         """Return whether any memory expires by this time."""
@@ -634,7 +643,7 @@ def _conditions(wanted: Filters) -> tuple[list[str], list[object]]:
         values += [episode_column(episode_key(wanted.episode))] * 2
     if wanted.changed_after is not None:
         conditions.append("updated_at > %s")
-        values.append(wanted.changed_after)
+        values.append(time_column(wanted.changed_after))
     return conditions, values
 
 

@@ -20,30 +20,19 @@ from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import column_of
 from zorkgpt.memory.scope import EVERYWHERE
+from zorkgpt.memory.storage import schema
 from zorkgpt.memory.storage.book import Draft, MemoryBook
-from zorkgpt.memory.storage.columns import SCHEMA as MEMORIES_SCHEMA
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import Filters, Heading, heading_of
 from zorkgpt.memory.storage.postgres import PostgresDatabase
 from zorkgpt.memory.storage.reverting import Position, position_of, revert_to
 from zorkgpt.memory.storage.rows import MemoryRows
 from zorkgpt.memory.storage.sqlite import IN_MEMORY, SqliteDatabase
-from zorkgpt.memory.storage.tables import (
-    COUNTS_SCHEMA,
-    SCHEMA,
-    STATE_SCHEMA,
-    TURN_COLUMNS_SCHEMA,
-    TURNS_SCHEMA,
-    VECTORS_SCHEMA,
-    AnswerTable,
-    Journal,
-    VisitRow,
-    delete_vectors,
-)
+from zorkgpt.memory.storage.tables import AnswerTable, Journal, VisitRow, delete_vectors
 from zorkgpt.memory.storage.traces import Traces, event_without
 from zorkgpt.memory.storage.vector_table import PostgresVectors, delete_all_but
-from zorkgpt.memory.storage.words import WORDS_SCHEMA, FullText, PostgresWords, WordCounts, WordIndex
-from zorkgpt.record.events import EVENTS_SCHEMA, FILES_SCHEMA, Events
+from zorkgpt.memory.storage.words import FullText, PostgresWords, WordCounts, WordIndex
+from zorkgpt.record.events import Events
 
 if TYPE_CHECKING:
     # Loaded only if there are vectors.
@@ -51,9 +40,8 @@ if TYPE_CHECKING:
 
 log = get_logger(__name__)
 
-_KIND = 0x5A72
+_KIND = 0x5A74
 _VECTORS_KIND = 0x5A6E
-_MIGRATIONS = (COUNTS_SCHEMA, EVENTS_SCHEMA, FILES_SCHEMA, TURN_COLUMNS_SCHEMA)
 
 
 class _Discarded(Exception):
@@ -267,7 +255,7 @@ class PostgresStore(SqlStore):
         super().__init__(
             database, words, name=database.address, path=folder / "Memories.md", machine=_machine(folder), now=now
         )
-        self._own_vectors = SqliteDatabase(folder / "vectors.sqlite", schema=VECTORS_SCHEMA, kind=_VECTORS_KIND)
+        self._own_vectors = SqliteDatabase(folder / "vectors.sqlite", schema=schema.VECTORS, kind=_VECTORS_KIND)
         self._vectors: VectorTable | None = None
 
     def vectors(self) -> "VectorTable":
@@ -350,14 +338,13 @@ class SqliteStore(SqliteFileStore):
 
 def postgres_record(url: str, *, lock_timeout_s: float = LOCK_TIMEOUT_S) -> PostgresDatabase:
     """Return a database on PostgreSQL with the record of a memory."""
-    return PostgresDatabase(url, lock_timeout_s=lock_timeout_s, migrations=_MIGRATIONS)
+    return PostgresDatabase(url, lock_timeout_s=lock_timeout_s)
 
 
 def sqlite_record(path: Path | str, *, timeout_s: float = LOCK_TIMEOUT_S) -> SqliteDatabase:
     """Return a SQLite file with the record of a memory. ":memory:" needs no file."""
     file = Path(path if str(path) == IN_MEMORY else os.path.realpath(path))
-    schema = STATE_SCHEMA + MEMORIES_SCHEMA + SCHEMA + VECTORS_SCHEMA + WORDS_SCHEMA + TURNS_SCHEMA
-    return SqliteDatabase(file, schema=schema, migrations=_MIGRATIONS, kind=_KIND, is_truth=True, timeout_s=timeout_s)
+    return SqliteDatabase(file, schema=schema.SQLITE, kind=_KIND, is_truth=True, timeout_s=timeout_s)
 
 
 def _own_folder(address: str) -> Path:

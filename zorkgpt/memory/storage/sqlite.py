@@ -25,6 +25,8 @@ IN_MEMORY = ":memory:"
 _KEY = "INTEGER PRIMARY KEY"
 FIRST_KIND = 0x5A6D
 """The `application_id` of memories in the first format, in which they were stored as Markdown."""
+FIRST_JOURNAL = 0x5A6A
+"""The `application_id` of the first files beside a memory file."""
 
 _inherited: "list[Connection]" = []
 """Connections of the parent process. Kept because a child must not close them, not even by garbage collection."""
@@ -358,7 +360,7 @@ class SqliteDatabase:
     def _without_file(self, error: Exception) -> "Connection":
         """Return a connection to an empty database, because the file can't be read. A write renames a damaged file."""
         if not self.trouble:
-            log.warning("journal not read", extra={"path": str(self.path), "error": str(error)})
+            log.warning("record not read", extra={"path": str(self.path), "error": str(error)})
         self.trouble, self._damaged = str(error), self._inode() if _is_damage(error) else 0
         return self._connect(private=True, inode=self._inode())
 
@@ -405,9 +407,12 @@ class SqliteDatabase:
             connection.execute("COMMIT")
             if kind == FIRST_KIND != self._kind:
                 raise first_format(str(self.path))
+            if kind == FIRST_JOURNAL and not self._is_truth:
+                raise _earlier_version()
             if kind != self._kind and not is_empty:
                 raise MemoryStoreError(
-                    f"{self.path} is not a memory: it is another program's SQLite file. Name another file."
+                    f"{self.path} is not a memory of this version: it is another program's SQLite file. Name "
+                    "another file."
                 )
             if version > len(self._steps):
                 raise MemoryStoreError(f"{self.path} was written by a later version of zorkgpt. Update zorkgpt.")
@@ -460,7 +465,7 @@ class SqliteDatabase:
         aside = next(path for number in range(1, 1000) if not (path := Path(f"{self.path}.damaged-{number}")).exists())
         os.rename(self.path, aside)
         extra = {"path": str(self.path), "error": trouble, "set_aside": str(aside)}
-        log.warning("journal damaged: the history before now is lost", extra=extra)
+        log.warning("record set aside: the history before now is in the old file", extra=extra)
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
@@ -540,6 +545,15 @@ def _statements(script: str) -> Iterator[str]:
 
 def _value(connection: "Connection", query: str) -> Any:
     return connection.execute(query).fetchone()[0]
+
+
+def _earlier_version() -> Exception:
+    """Return the error for a file of an earlier version, which is replaced like a damaged one."""
+    from sqlite3 import DatabaseError
+
+    error = DatabaseError("an earlier version of zorkgpt wrote it")
+    error.sqlite_errorname = "SQLITE_NOTADB"
+    return error
 
 
 def _is_damage(error: Exception) -> bool:

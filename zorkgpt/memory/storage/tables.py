@@ -13,12 +13,11 @@ from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.errors import MemoryStoreError, OutOfBounds
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
-from zorkgpt.memory.places import UNSEARCHED, has_prefix, parse_place, place_in_words, render_place
+from zorkgpt.memory.places import UNSEARCHED_COLUMN, column_of, place_in, place_in_words, ranges_of, render_place
 from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
 from zorkgpt.memory.storage.changes import Change, ChangeKind
+from zorkgpt.memory.storage.columns import time_column, time_in
 from zorkgpt.memory.storage.history import (
-    COUNTED,
-    PERSON_SOURCES,
     UNDATED_SOURCES,
     HistoryRecord,
     Trial,
@@ -27,113 +26,15 @@ from zorkgpt.memory.storage.history import (
     record_of,
     replayed,
 )
+from zorkgpt.memory.storage.schema import BY_PERSON, IS_CHANGE, IS_SEARCHED, VISITED
 from zorkgpt.memory.storage.traces import Traces, record_without
 
 _compact_json = json.JSONEncoder(separators=(",", ":")).encode
 _PAGE = 5_000
 """Number of rows read at a time."""
-_VISITED = "visited"
-"""The kind of the rows about visits."""
-_IS_CHANGE = f"kind != '{_VISITED}'"
+_COLUMNS = "id, record, place, source, kind, at, turn_episode, turn"
 _MOST_PARAMETERS = 400
 """Maximum number of parameters of a query."""
-
-_BY_PERSON = f"source IN ({', '.join(map(repr, PERSON_SOURCES))})"
-"""The condition of an index. Databases use the index only for exactly this condition."""
-
-_IS_NO_COUNT = f"kind NOT IN ({', '.join(map(repr, COUNTED))})"
-"""The condition of another index."""
-
-_IS_SEARCHED = f"{_IS_CHANGE} AND place NOT IN ({', '.join(repr(str(subject)) for subject in UNSEARCHED)})"
-"""The condition for changes of memories that are searched."""
-
-SCHEMA = f"""
-CREATE TABLE IF NOT EXISTS zorkgpt_journal (
-    id {{key}},
-    place text NOT NULL,
-    source text NOT NULL,
-    episode text,
-    memory text NOT NULL DEFAULT '',
-    kind text NOT NULL DEFAULT '',
-    at text NOT NULL DEFAULT '',
-    record text NOT NULL
-);
-CREATE INDEX IF NOT EXISTS zorkgpt_journal_place ON zorkgpt_journal (place);
-CREATE INDEX IF NOT EXISTS zorkgpt_journal_memory ON zorkgpt_journal (memory, id);
-CREATE INDEX IF NOT EXISTS zorkgpt_journal_by_person ON zorkgpt_journal (id) WHERE {_BY_PERSON};
-CREATE INDEX IF NOT EXISTS zorkgpt_journal_episode ON zorkgpt_journal (episode, id) WHERE episode IS NOT NULL;
-CREATE TABLE IF NOT EXISTS zorkgpt_judgments (
-    id {{key}},
-    key text NOT NULL UNIQUE,
-    answer text NOT NULL
-);
-"""
-"""The tables of this module. `key` is the database's type for ascending row numbers.
-
-`zorkgpt_journal.episode` is the episode of an ephemeral memory, and NULL for a lasting one. `memory` is the id of the
-memory. `record` has what no column has, as JSON: see `content_of`.
-"""
-
-
-VECTORS_SCHEMA = """
-CREATE TABLE IF NOT EXISTS zorkgpt_vectors (
-    id {key},
-    model text NOT NULL,
-    key blob NOT NULL,
-    vector blob NOT NULL,
-    UNIQUE (model, key)
-);
-"""
-"""Vectors in SQLite. PostgreSQL uses pgvector instead."""
-
-TURNS_SCHEMA = """
-CREATE TABLE zorkgpt_turns (
-    id {key},
-    episode text NOT NULL,
-    turn bigint NOT NULL,
-    position bigint NOT NULL,
-    UNIQUE (episode, turn)
-);
-CREATE INDEX zorkgpt_turns_position ON zorkgpt_turns (position, id)
-"""
-"""The turns of the game. `position` is the last position of the journal at the end of a turn."""
-
-MIGRATIONS: tuple[str, ...] = (
-    f"CREATE INDEX zorkgpt_journal_changes ON zorkgpt_journal (memory, id) WHERE {_IS_NO_COUNT}",
-    TURNS_SCHEMA,
-)
-"""Statements that upgrade the tables to each next version, from version 1 on. The same for every database.
-
-A new database gets the tables of version 1 and all upgrades. Types are written as in `STORE_SCHEMA`.
-"""
-
-COUNTS_SCHEMA = """
-ALTER TABLE zorkgpt_journal ADD COLUMN counted text;
-CREATE INDEX zorkgpt_journal_counted ON zorkgpt_journal (memory, counted) WHERE counted IS NOT NULL;
-DROP TABLE IF EXISTS zorkgpt_trials
-"""
-"""The upgrade of databases with a table of trials. `counted` identifies a trial. See `Journal.is_counted`."""
-
-TURN_COLUMNS_SCHEMA = """
-ALTER TABLE zorkgpt_journal ADD COLUMN turn_episode text;
-ALTER TABLE zorkgpt_journal ADD COLUMN turn bigint;
-CREATE INDEX zorkgpt_journal_turn ON zorkgpt_journal (turn_episode, id) WHERE turn_episode IS NOT NULL
-"""
-"""The upgrade of journals whose records had their turns only in their JSON. NULL if the turn of a change is unknown."""
-
-STATE_SCHEMA = """
-CREATE TABLE IF NOT EXISTS zorkgpt_state (
-    is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
-    format integer NOT NULL,
-    revision bigint NOT NULL DEFAULT 0,
-    memories bigint NOT NULL DEFAULT 0,
-    words bigint NOT NULL DEFAULT 0,
-    episodes bigint NOT NULL DEFAULT 0,
-    subject text NOT NULL DEFAULT ''
-);
-INSERT INTO zorkgpt_state (format) VALUES (1) ON CONFLICT DO NOTHING;
-"""
-"""The state of a store that has no Markdown file. SQLite keeps the revision and the counts; PostgreSQL doesn't."""
 
 
 class Rows(Protocol):
@@ -188,14 +89,10 @@ class Journal:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         *,
         machine: str = "",
-        has_turns: bool = True,
     ) -> None:
         self._database = database
         self._now = now
         self._machine = machine
-        self._has_turns = has_turns
-        turn = "turn_episode, turn" if has_turns else "NULL, NULL"
-        self._columns = f"id, record, place, source, kind, at, {turn}"
         self._scope = EVERYWHERE
 
     def within(self, scope: PlaceScope) -> "Journal":
@@ -214,8 +111,8 @@ class Journal:
         Args:
             every: Whether to include records about subjects that are not searched.
         """
-        condition = _IS_CHANGE if every else _IS_SEARCHED
-        query = f"SELECT {self._columns} FROM zorkgpt_journal WHERE id > %s AND {condition} ORDER BY id LIMIT %s"
+        condition = IS_CHANGE if every else IS_SEARCHED
+        query = f"SELECT {_COLUMNS} FROM zorkgpt_journal WHERE id > %s AND {condition} ORDER BY id LIMIT %s"
         while page := self._database.rows(query, (start, _PAGE)):
             yield from self._read(page)
             start = page[-1][0]
@@ -239,10 +136,6 @@ class Journal:
         at = at or self._now().isoformat(timespec="microseconds")
         self.add(HistoryRecord(at, change, source, turn_stamp) for change in changes)
 
-    def copy(self, other: "Journal") -> None:
-        """Add the records of another journal."""
-        self.add(other.records(every=True))
-
     def add(self, records: Iterable[HistoryRecord]) -> None:
         """Add records at the end."""
         new = list(records)
@@ -254,12 +147,12 @@ class Journal:
             f"INSERT INTO zorkgpt_journal ({columns}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
             [
                 (
-                    render_place(record.change.location_id),
+                    column_of(record.change.location_id),
                     record.source,
                     None if record.episode is None else _key(record.episode),
                     memory_id(record.change.location_id, record.change.memory),
                     record.change.kind,
-                    record.at,
+                    time_column(record.at),
                     _compact_json(content_of(record)),
                     None if (trial := Trial.of(record)) is None else self._counted(trial.episode, trial.turn),
                     *_turn_columns(record.turn_stamp),
@@ -275,9 +168,9 @@ class Journal:
             "VALUES (%s, 'agent', %s, %s, %s, %s, %s)",
             [
                 (
-                    render_place(row.place),
-                    _VISITED,
-                    at,
+                    column_of(row.place),
+                    VISITED,
+                    time_column(at),
                     _compact_json({"visits": row.visits, "episodes": list(row.episodes), "first": row.is_first}),
                     *_turn_columns(turn_stamp),
                 )
@@ -288,10 +181,10 @@ class Journal:
     def visits(self, start: int, episode: int | str) -> Iterator[tuple[int, VisitRow]]:
         """Yield the rows about visits that an episode has counted after a position, with their positions."""
         query = "SELECT id, place, record FROM zorkgpt_journal WHERE turn_episode = %s AND id > %s AND kind = %s"
-        given = _key(episode_key(episode)), start, _VISITED
+        given = _key(episode_key(episode)), start, VISITED
         for position, place, text in self._database.rows(f"{query} ORDER BY id", given):
             row = json.loads(text)
-            yield position, VisitRow(parse_place(place), row["visits"], tuple(row["episodes"]), row["first"])
+            yield position, VisitRow(place_in(place), row["visits"], tuple(row["episodes"]), row["first"])
 
     def remove(self, positions: Iterable[int], episode: int | str) -> None:
         """Delete records, and the ends of the later turns of an episode."""
@@ -330,30 +223,30 @@ class Journal:
         """
         if place is None:
             return (record for _, record in self.read(start, every=every) if record is not None)
-        return self._select("place = %s AND id > %s", (render_place(place), start))
+        return self._select("place = %s AND id > %s", (column_of(place), start))
 
     def numbered(self, start: int) -> Iterator[tuple[int, HistoryRecord]]:
         """Yield all records after a position with their positions, oldest first."""
         return ((position, record) for position, record in self.read(start, every=True) if record is not None)
 
     def _select(self, condition: str, parameters: Sequence[object]) -> Iterator[HistoryRecord]:
-        query = f"SELECT {self._columns} FROM zorkgpt_journal WHERE {condition} ORDER BY id"
+        query = f"SELECT {_COLUMNS} FROM zorkgpt_journal WHERE {condition} ORDER BY id"
         return (record for _, record in self._read(self._database.rows(query, parameters)) if record is not None)
 
     def _read(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[int, HistoryRecord | None]]:
         """Yield the positions and the records of the scope in rows. Changes between turns get the next turn."""
-        for position, text, at_place, source, kind, at, episode, turn in rows:
-            values, place = _parsed(text), parse_place(at_place)
+        for position, text, column, source, kind, at, episode, turn in rows:
+            values, place = _parsed(text), place_in(column)
             if not self._scope.contains(place):
                 continue
             record = None
             if isinstance(values, dict):
-                values |= {"source": source, "kind": kind, "at": at}
+                values |= {"source": source, "kind": kind, "at": time_in(at) or ""}
                 if episode is not None:
                     values |= {"episode": json.loads(episode), "turn": turn}
                 record = record_of(values, place)
             if record is not None:
-                is_undated = self._has_turns and record.turn_stamp is None and source not in UNDATED_SOURCES
+                is_undated = record.turn_stamp is None and source not in UNDATED_SOURCES
                 if is_undated and (ended := self.turn_of(position)):
                     record = replace(record, turn_stamp=TurnStamp(*ended))
                 if self._scope.path and kind == "moved":
@@ -364,9 +257,7 @@ class Journal:
     def of_memory(self, place: SubjectKey, memory: str, kinds: Sequence[ChangeKind]) -> Iterator[HistoryRecord]:
         """Yield the records of these kinds about the memory with this id at a place, oldest first."""
         condition = f"memory = %s AND place = %s AND kind IN ({', '.join(['%s'] * len(kinds))})"
-        if not set(kinds).intersection(COUNTED):
-            condition = f"{condition} AND {_IS_NO_COUNT}"
-        return self._select(condition, (memory, render_place(place), *kinds))
+        return self._select(condition, (memory, column_of(place), *kinds))
 
     def is_counted(self, memory: str, episode: int | str, turn: int) -> bool:
         """Return whether this machine has counted a trial of the memory with this id in a turn."""
@@ -394,13 +285,11 @@ class Journal:
         Args:
             until: The last position. Defaults to that of the last record.
         """
-        query = f"SELECT place, kind, {self._columns} FROM zorkgpt_journal WHERE memory = %s ORDER BY id"
+        query = f"SELECT place, kind, {_COLUMNS} FROM zorkgpt_journal WHERE memory = %s ORDER BY id"
         rows = self._database.rows(query, (memory,))
-        places = {render_place(place)}
+        places = {column_of(place)}
         # A move is recorded as a removal from the old place, and then as an addition to the new place.
-        for (_, old_place, _, kind, *_), (_, new_place, *_) in zip(
-            reversed(rows[:-1]), reversed(rows[1:]), strict=True
-        ):
+        for (old_place, kind, *_), (new_place, *_) in zip(reversed(rows[:-1]), reversed(rows[1:]), strict=True):
             if kind == "moved" and new_place in places:
                 places.add(old_place)
         known = self._read(row[2:] for row in rows if row[0] in places)
@@ -412,33 +301,22 @@ class Journal:
         Args:
             prefix: The beginning of the places. Defaults to all places.
         """
-        rows = self._database.rows(f"SELECT DISTINCT place FROM zorkgpt_journal WHERE {_IS_SEARCHED}")
-        texts = [text for (text,) in rows]
-        if isinstance(prefix, tuple):
-            # Parsing takes longer.
-            begins = json.dumps(prefix[0]), render_place((*prefix, 0)).removesuffix(", 0]")
-            texts = [text for text in texts if text.startswith(begins)]
-        places = {place for place in map(parse_place, texts) if prefix is None or has_prefix(place, prefix)}
-        return set(filter(self._scope.contains, places))
+        query = f"SELECT DISTINCT place FROM zorkgpt_journal WHERE place >= %s AND place < %s AND {IS_CHANGE}"
+        ranges = [("", UNSEARCHED_COLUMN)] if prefix is None else ranges_of(prefix)
+        columns = (column for limits in ranges for (column,) in self._database.rows(query, limits))
+        return set(filter(self._scope.contains, map(place_in, columns)))
 
     def memories(self, places: Iterable[SubjectKey]) -> set[tuple[SubjectKey, str]]:
         """Return the places and ids of all memories that these places ever had."""
         query = "SELECT DISTINCT memory FROM zorkgpt_journal WHERE place = %s"
-        return {(place, id) for place in places for (id,) in self._database.rows(query, (render_place(place),))}
-
-    def complete_ids(self) -> None:
-        """Give records of earlier versions, which have the first half of an id, the whole id."""
-        query = f"SELECT {self._columns} FROM zorkgpt_journal WHERE length(memory) = 8"
-        records = self._read(self._database.rows(query))
-        ids = [(memory_id(each.change.location_id, each.change.memory), number) for number, each in records if each]
-        self._database.put("UPDATE zorkgpt_journal SET memory = %s WHERE id = %s", ids)
+        return {(place, id) for place in places for (id,) in self._database.rows(query, (column_of(place),))}
 
     def erase(self, traces: Traces) -> None:
         """Delete the records about erased memories, and clean the others."""
-        gone = [(render_place(place),) for place in traces.gone]
+        gone = [(column_of(place),) for place in traces.gone]
         self._database.put("DELETE FROM zorkgpt_journal WHERE place = %s", gone)
         others = [(place, memory) for place, memory in traces.removed if place not in traces.gone]
-        removed = [(memory, render_place(place)) for place, memory in others]
+        removed = [(memory, column_of(place)) for place, memory in others]
         self._database.put("DELETE FROM zorkgpt_journal WHERE memory = %s AND place = %s", removed)
         if not (traces.texts or traces.titles):
             return
@@ -446,7 +324,7 @@ class Journal:
         changed = [
             (number, new)
             for number, text, place in rows
-            if (new := record_without(parse_place(place), text, traces)) != text
+            if (new := record_without(place_in(place), text, traces)) != text
         ]
         self._database.put("DELETE FROM zorkgpt_journal WHERE id = %s", [(at,) for at, new in changed if not new])
         query = "UPDATE zorkgpt_journal SET record = %s WHERE id = %s"
@@ -455,7 +333,7 @@ class Journal:
     def last_place(self, memory: str) -> SubjectKey | None:
         """Return the last place of the memory with this id. None if unknown."""
         query = "SELECT place FROM zorkgpt_journal WHERE memory = %s GROUP BY place ORDER BY max(id) DESC"
-        places = (parse_place(place) for (place,) in self._database.rows(query, (memory,)))
+        places = (place_in(place) for (place,) in self._database.rows(query, (memory,)))
         return next(filter(self._scope.contains, places), None)
 
     def lasting(self, until: int | None = None) -> dict[SubjectKey, list[Memory]]:
@@ -480,7 +358,7 @@ class Journal:
 
     def by_person(self, start: int) -> Iterator[HistoryRecord]:
         """Yield the changes that a person made after this position, oldest first."""
-        return self._select(f"{_BY_PERSON} AND id > %s AND {_IS_SEARCHED}", (start,))
+        return self._select(f"{BY_PERSON} AND id > %s AND {IS_SEARCHED}", (start,))
 
 
 class AnswerTable:

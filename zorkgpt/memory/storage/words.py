@@ -92,27 +92,6 @@ def matches(
     return list(islice(passing, limit)), WordCounts(count, average_length, {word: holding[word] for word in wanted})
 
 
-WORDS_SCHEMA = """
-CREATE VIRTUAL TABLE IF NOT EXISTS zorkgpt_words USING fts5 (
-    said, content = zorkgpt_memories, content_rowid = number, tokenize = "ascii tokenchars '_'"
-);
-CREATE VIRTUAL TABLE IF NOT EXISTS zorkgpt_vocabulary USING fts5vocab ('zorkgpt_words', 'row');
-CREATE TRIGGER IF NOT EXISTS zorkgpt_words_added AFTER INSERT ON zorkgpt_memories BEGIN
-    INSERT INTO zorkgpt_words (rowid, said) VALUES (new.number, new.said);
-    UPDATE zorkgpt_state SET memories = memories + 1, words = words + new.words;
-END;
-CREATE TRIGGER IF NOT EXISTS zorkgpt_words_removed AFTER DELETE ON zorkgpt_memories BEGIN
-    INSERT INTO zorkgpt_words (zorkgpt_words, rowid, said) VALUES ('delete', old.number, old.said);
-    UPDATE zorkgpt_state SET memories = memories - 1, words = words - old.words;
-END;
-CREATE TRIGGER IF NOT EXISTS zorkgpt_words_changed AFTER UPDATE OF said ON zorkgpt_memories
-WHEN old.said != new.said BEGIN
-    INSERT INTO zorkgpt_words (zorkgpt_words, rowid, said) VALUES ('delete', old.number, old.said);
-    INSERT INTO zorkgpt_words (rowid, said) VALUES (new.number, new.said);
-    UPDATE zorkgpt_state SET words = words - old.words + new.words;
-END;
-"""
-"""The index of the words of memories, and the counts for relevance."""
 _COMMON = 4_000
 """If a query has rarer words, words in more memories than this don't find memories. They still affect the score."""
 _PASSING = 4
@@ -185,10 +164,6 @@ class FullText:
             most *= 16
 
 
-POSTGRES_WORDS_SCHEMA = """
-CREATE INDEX IF NOT EXISTS zorkgpt_memories_said ON zorkgpt_memories
-    USING gin (string_to_array(said, ' ')) WITH (fastupdate = off);
-"""
 _MOST_LOOKED_AT = 5_000
 """Approximate maximum number of memories read for a word."""
 

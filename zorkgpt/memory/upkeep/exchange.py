@@ -239,7 +239,7 @@ def convert(source: Store | EarlierStore, target: Store) -> int:
         if not is_empty(draft.lasting):
             raise MemoryStoreError(f"{target.name} is not empty. Name a file that does not exist yet.")
         # First, because records of earlier versions get whole ids.
-        target.journal.copy(source.journal)
+        target.journal.add(source.records() if isinstance(source, EarlierStore) else source.journal.records(every=True))
         draft.rewrite(_dated(document, target.journal))
         if not isinstance(source, EarlierStore):
             unsearched = ((subject, memory) for subject in UNSEARCHED for memory in source.lasting.memories(subject))
