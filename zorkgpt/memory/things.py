@@ -6,15 +6,19 @@ stays where it was last seen until the player looks there again.
 
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
-from zorkgpt.memory.claims import OPPOSITE, STATES, Claim, Relation, parse_claim
+from zorkgpt.memory.claims import OPPOSITE, STATES, Claim, Relation
 from zorkgpt.memory.models import Memory, MemoryKind, PlaceKey, SubjectKey, Thing, ZMachineContext
 from zorkgpt.memory.objects import ObjectMove, ThingState
-from zorkgpt.memory.places import is_place, saved_place
+from zorkgpt.memory.places import is_place
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.text import sentence_case, with_article
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 STARTS_HERE = "Starts here"
 NOW_HERE = "Now here"
@@ -87,6 +91,7 @@ class ThingRecord:
         return (self.where, *states)
 
 
+@dataclass
 class ThingsLedger:
     """The things of one episode by their object numbers.
 
@@ -95,22 +100,21 @@ class ThingsLedger:
     player changed it (`temporary_claim`, `confirms`).
     """
 
-    def __init__(self) -> None:
-        self._records: dict[int, ThingRecord] = {}
-        self._strayed: dict[int, int | None] = {}
-        """Things that moved by themselves, seen or not → the holder of each when the episode began. Never shown."""
-        self._at_hand: frozenset[int] = frozenset()
-        """The things that are present and visible."""
-        self._in_sight: PlaceKey | None = None
-        """The current location, if all its visible things are known to be in `_at_hand`; otherwise None."""
-        self._here: PlaceKey | None = None
-        """The current location. None if unknown."""
-        self._surveyed: set[PlaceKey] = set()
-        """Locations that the player has seen in full."""
-        self.is_first_look = False
-        """Whether the last turn was the first to show all visible things of the current location."""
-        self._new: tuple[Claim, ...] = ()
-        """Claims about the unmoved things that the last turn showed for the first time."""
+    _records: dict[int, ThingRecord] = field(default_factory=dict)
+    _strayed: dict[int, int | None] = field(default_factory=dict)
+    """Things that moved by themselves, seen or not → the holder of each when the episode began. Never shown."""
+    _at_hand: tuple[int, ...] = ()
+    """The things that are present and visible."""
+    _in_sight: PlaceKey | None = None
+    """The current location, if all its visible things are known to be in `_at_hand`; otherwise None."""
+    _here: PlaceKey | None = None
+    """The current location. None if unknown."""
+    _surveyed: set[PlaceKey] = field(default_factory=set)
+    """Locations that the player has seen in full."""
+    is_first_look: bool = False
+    """Whether the last turn was the first to show all visible things of the current location."""
+    _new: tuple[Claim, ...] = ()
+    """Claims about the unmoved things that the last turn showed for the first time."""
 
     def things_at(self, place: PlaceKey, starting: Iterable[Claim]) -> tuple[Thing, ...]:
         """Return the things at the current location; for another one, those that start there and haven't moved.
@@ -119,7 +123,7 @@ class ThingsLedger:
             starting: The claims of the things that start at the place.
         """
         if place == self._here:
-            return tuple(Thing(number) for number in sorted(self._at_hand))
+            return tuple(map(Thing, self._at_hand))
         still_there = (
             claim for claim in starting if claim.relation in _WHEREABOUTS and not self._contradiction(place, claim)
         )
@@ -138,11 +142,11 @@ class ThingsLedger:
         here = [thing for thing in turn.things if not thing.out_of_sight]
         self.note_moves(turn)
         if not turn.things and not turn.all_in_sight:
-            self._at_hand, self._in_sight, self._here, self._new = frozenset(), None, place, ()
+            self._at_hand, self._in_sight, self._here, self._new = (), None, place, ()
             self.is_first_look = False
             return
         self._here, self._in_sight = place, place if turn.all_in_sight else None
-        self._at_hand = frozenset(thing.number for thing in here)
+        self._at_hand = tuple(sorted(thing.number for thing in here))
         self.is_first_look = turn.all_in_sight and place not in self._surveyed
         self._new = self._first_seen(here, turn, known)
         for thing in turn.things:
@@ -295,7 +299,7 @@ class ThingsLedger:
         if not memory.claims or not is_ledger_entry(memory) or memory.is_settled_by_person:
             return memory
         moved = {number for number, record in self._records.items() if record.moved and memory.title == STARTS_HERE}
-        claims = tuple(claim for claim in memory.claims if claim.number not in self._at_hand | moved)
+        claims = tuple(claim for claim in memory.claims if claim.number not in {*self._at_hand, *moved})
         return replace(memory, claims=claims, text=self.described(claims)) if claims else None
 
     def described(self, claims: Iterable[Claim]) -> str:
@@ -501,27 +505,21 @@ class ThingsLedger:
 
     def snapshot(self) -> dict[str, Any]:
         """Return the ledger as plain values for JSON."""
-        return {
-            "records": [[number, _plain(record)] for number, record in self._records.items()],
-            "strayed": list(self._strayed.items()),
-            "at_hand": sorted(self._at_hand),
-            "in_sight": self._in_sight,
-            "here": self._here,
-            "surveyed": list(self._surveyed),
-        }
+        plain: dict[str, Any] = _format().dump_python(self, mode="json")
+        return plain
 
-    @classmethod
-    def restored(cls, saved: Mapping[str, Any]) -> Self:
+    @staticmethod
+    def restored(saved: Mapping[str, Any]) -> "ThingsLedger":
         """Return the ledger from the value of `snapshot`."""
-        ledger = cls()
-        ledger._records = {int(number): _record_of(record) for number, record in saved["records"]}
-        ledger._strayed = {int(number): origin for number, origin in saved["strayed"]}
-        ledger._at_hand = frozenset(saved["at_hand"])
-        ledger._in_sight, ledger._here = (
-            None if saved[name] is None else saved_place(saved[name]) for name in ("in_sight", "here")
-        )
-        ledger._surveyed = {saved_place(place) for place in saved["surveyed"]}
-        return ledger
+        return _format().validate_python(saved)
+
+
+@lru_cache
+def _format() -> "TypeAdapter[ThingsLedger]":
+    # pydantic is slow to load, and is needed only here.
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(ThingsLedger)
 
 
 def is_ledger_entry(memory: Memory) -> bool:
@@ -566,15 +564,3 @@ def _started_there(record: ThingRecord, location_id: SubjectKey, claim: Claim) -
     if record.start_place != location_id or claim.relation is Relation.CARRIED:
         return False
     return record.start_holder == (location_id if claim.relation is Relation.HERE else claim.other)
-
-
-def _plain(record: ThingRecord) -> dict[str, Any]:
-    values = {attribute.name: getattr(record, attribute.name) for attribute in fields(record)}
-    where = None if record.where is None else str(record.where)
-    return values | {"where": where, "states": list(record.states), "began": dict(record.began)}
-
-
-def _record_of(saved: Mapping[str, Any]) -> ThingRecord:
-    where = parse_claim(saved["where"]) if saved["where"] else None
-    places = {name: saved_place(saved[name]) for name in ("place", "start_place") if saved[name] is not None}
-    return ThingRecord(**{**saved, **places, "where": where, "states": tuple(saved["states"])})
