@@ -4,7 +4,7 @@ import pytest
 
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.upkeep.classification import ModelClassifier, RuleClassifier, mark, proposals
+from zorkgpt.memory.upkeep.classification import mark, proposals
 
 FILE = """Text of no place.
 
@@ -35,8 +35,8 @@ def store(tmp_path):
         yield manager.store
 
 
-def proposed(store, classifier):
-    return list(proposals(store.lasting.document, classifier))
+def proposed(store, llm=None):
+    return list(proposals(store.lasting.document, llm))
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,9 @@ def proposed(store, classifier):
         (["no idea", "no idea", '{"persistences": ["core"]}'], ["permanent", "permanent", "core"]),
     ],
 )
-def test_model_classifies_each_place_with_rules_as_fallback(store, answers, expected):
+def test_model_classifies_each_place_with_permanent_as_fallback(store, answers, expected):
     llm = ScriptedLLM(answers)
-    proposal_list = proposed(store, ModelClassifier(llm))
+    proposal_list = proposed(store, llm)
     assert [(proposal.located.memory.title, proposal.persistence) for proposal in proposal_list] == list(
         zip(("Sword", "Lamp", "Rope"), expected, strict=True)
     )
@@ -60,11 +60,11 @@ def test_model_classifies_each_place_with_rules_as_fallback(store, answers, expe
 
 
 def test_proposals_for_changed_memories_are_skipped(store):
-    sword, lamp, rope = proposed(store, RuleClassifier())
+    sword, lamp, rope = proposed(store)
     store.path.write_text(FILE.replace("I left", "You left"))
     store.refresh()
     with store.transaction() as draft:
         assert mark(draft, [sword, lamp, rope]) == 2
     for line in ("**[DISCOVERY - PERMANENT] Sword**", "**[NOTE] Lamp**", "**[CORE - PERMANENT] Rope**"):
         assert line in store.path.read_text()
-    assert [proposal.located.memory.title for proposal in proposed(store, RuleClassifier())] == ["Lamp"]
+    assert [proposal.located.memory.title for proposal in proposed(store)] == ["Lamp"]

@@ -11,10 +11,10 @@ from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import Memory, MemorySynthesisResponse, ZMachineContext
-from zorkgpt.memory.retrieval import LocatedMemory
+from zorkgpt.memory.models import MemorySynthesisResponse, ZMachineContext
+from zorkgpt.memory.storage.document import parse
 from zorkgpt.memory.synthesis import SynthesisRequest, prompt_for
-from zorkgpt.memory.upkeep.classification import ModelClassifier
+from zorkgpt.memory.upkeep.classification import proposals
 from zorkgpt.memory.world import NEUTRAL, TEXT_ADVENTURE, World, context_of
 
 CART = "https://shop/cart"
@@ -192,8 +192,8 @@ def test_questions_mention_no_game_outside_a_game(tmp_path, world):
         manager.remember(CART, "The pay button needs a valid card number first.", title="Paying")
         manager.learn(CART, "pay by card", "Paid by card.", {"reward": 1})
         manager.remember(CART, "A valid card number must be typed before the pay button works.", title="Cards")
-    kept = Memory("NOTE", "Coupon", 1, "1", None, "One code only.", "permanent")
-    ModelClassifier(llm, world).classify([LocatedMemory(CART, "", kept)])
+    unmarked = f"## Location {json.dumps(CART)}:\n\n**[NOTE] Coupon** *(Ep1, T1)*\nOne code only.\n"
+    assert [proposal.persistence for proposal in proposals(parse(unmarked.encode()), llm, world)] == ["core"]
     asked = "\n".join(call.prompt for call in llm.calls)
     openings = ("You keep", "You compare", "You sort the", "Your first answer")
     assert [asked.count(question) for question in openings] == [3, 1, 1, 1]

@@ -34,11 +34,11 @@ from zorkgpt.text import number_of, visible
 
 if TYPE_CHECKING:
     from game_interface.story import Story
+    from zorkgpt.llm.messages import LLM
     from zorkgpt.memory.dedup.consolidation import Undoable
     from zorkgpt.memory.editing import Edit
     from zorkgpt.memory.manager import SimpleMemoryManager
     from zorkgpt.memory.storage.protocol import Store
-    from zorkgpt.memory.upkeep.classification import Classifier
 
 __all__ = ["app"]
 
@@ -249,7 +249,8 @@ def classify(
     with opened(workdir, file, game) as manager:
         from zorkgpt.memory.upkeep.classification import mark, proposals
 
-        proposed = list(proposals(manager.store.lasting.document, _classifier(rules, file)))
+        llm = None if rules else _llm()
+        proposed = list(proposals(manager.store.lasting.document, llm, world_of(file)))
         if not proposed:
             say("Every memory has a class.")
             return
@@ -366,13 +367,10 @@ def _confirmed(count: int) -> bool:
     return typer.confirm(f"Write {number_of(count, 'class', 'classes')}?")
 
 
-def _classifier(rules: bool, file: str | None) -> "Classifier":
-    from zorkgpt.memory.upkeep.classification import ModelClassifier, RuleClassifier
-
-    if rules:
-        return RuleClassifier()
+def _llm() -> "LLM | None":
+    """Return the client of the configured models. None if there are none."""
     from session.game_configuration import GameConfiguration, model_settings
     from zorkgpt.llm.client import LLMClient
 
     models = model_settings(GameConfiguration.load())
-    return ModelClassifier(LLMClient(models), world_of(file)) if models else RuleClassifier()
+    return LLMClient(models) if models else None

@@ -168,8 +168,8 @@ class AgentMemory:
             self.store, self._state, self._log, deduplicator=self._deduplicator, debug=settings.debug_ephemeral
         )
         self._known = self._writer.known
-        self._recorder = TurnRecorder(self._writer, self._state)
-        self._learner = Learner(self._writer, self._recorder, synthesizer, self._state, settings, self._log)
+        self._recorder = TurnRecorder(self._writer, self._state, history_window=settings.history_window)
+        self._learner = Learner(self._writer, self._recorder, synthesizer, self._state, self._log)
         index = None if self._deduplicator is None else self._deduplicator.index
         self._searcher = Searcher(self._known, index)
 
@@ -419,19 +419,8 @@ class AgentMemory:
         check_query(query, k)
         check_threshold(threshold)
         self._writer.refresh()
-        at = None if place is None else self._stored(place)
-        check_episode(episode)
-        since = Filters(changed_after=checked_time(after))
-        wanted = replace(
-            since,
-            location_id=at,
-            persistence=persistence,
-            status=status,
-            category=category,
-            episode=episode,
-            kind=kind,
-            metadata=metadata or {},
-        )
+        at, since = None if place is None else self._stored(place), checked_time(after)
+        wanted = Filters(at, persistence, status, category, episode, kind, metadata or {}, changed_after=since)
         with self.store.guard:
             results = self._searcher.search(query, min(k, LIMIT), wanted)
             results = [result for result in results if result.score >= threshold]
@@ -493,19 +482,8 @@ class AgentMemory:
             TypeError, ValueError: If a filter is invalid.
             MemoryStoreError: If `after` is given and the history can't be read.
         """
-        at = None if place is None else self._stored(place)
-        check_episode(episode)
-        since = Filters(changed_after=checked_time(after))
-        wanted = replace(
-            since,
-            location_id=at,
-            persistence=persistence,
-            status=status,
-            category=category,
-            episode=episode,
-            kind=kind,
-            metadata=metadata or {},
-        )
+        at, since = None if place is None else self._stored(place), checked_time(after)
+        wanted = Filters(at, persistence, status, category, episode, kind, metadata or {}, changed_after=since)
         for name, number in (("limit", limit), ("offset", offset)):
             if isinstance(number, bool) or not isinstance(number, int) or number < 0:
                 raise ValueError(f"The {name} is {quoted(number)}; it must be an integer of 0 or more.")

@@ -1,7 +1,6 @@
-"""Mappings by place that show the store."""
+"""A mapping by place that shows the store."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, MutableMapping
 
 from zorkgpt.memory.checks import checked_memory
 from zorkgpt.memory.ids import memory_id
@@ -10,8 +9,6 @@ from zorkgpt.memory.places import checked_place, is_place
 from zorkgpt.memory.storage.book import MemoryBook
 from zorkgpt.memory.storage.lasting import EVERY
 from zorkgpt.memory.writer import MemoryWriter
-
-_Value = TypeVar("_Value")
 
 
 class MemoriesByPlace(MutableMapping[PlaceKey, list[Memory]]):
@@ -83,27 +80,3 @@ class MemoriesByPlace(MutableMapping[PlaceKey, list[Memory]]):
             cache = "memory_cache holds core and permanent" if self._lasting else "ephemeral_cache holds ephemeral"
             raise ValueError(f"The memory {memory.title!r} is {memory.persistence}; {cache} memories.")
         return memory
-
-
-class ComputedByPlace(Mapping[PlaceKey, list[_Value]]):
-    """Place → values computed from its memories. Places without values are missing.
-
-    Args:
-        memories: The memories by place.
-        values_at: Computes the values of a place.
-    """
-
-    def __init__(self, memories: MemoriesByPlace, values_at: Callable[[PlaceKey], list[_Value]]) -> None:
-        self._memories = memories
-        self._values_at = values_at
-
-    def __getitem__(self, place: PlaceKey) -> list[_Value]:
-        if values := self._values_at(place):
-            return values
-        raise KeyError(place)
-
-    def __iter__(self) -> Iterator[PlaceKey]:
-        return iter([place for place in self._memories if self._values_at(place)])
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)

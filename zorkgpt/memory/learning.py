@@ -1,6 +1,6 @@
 """Learning from turns: decides whether to ask about a turn, checks the answer against the ground truth, and stores it.
 
-`Learner.take_turn` records the turn (`recording.py`) and makes the question (`questions.py`). `Learner.learn` asks it.
+`Learner.take_turn` records the turn and makes the question (`recording.py`). `Learner.learn` asks it.
 """
 
 import logging
@@ -39,10 +39,9 @@ from zorkgpt.memory.models import (
     outcome_of,
 )
 from zorkgpt.memory.places import checked_place, is_place
-from zorkgpt.memory.questions import Questions
 from zorkgpt.memory.recording import TurnRecorder
 from zorkgpt.memory.retrieval import LocatedMemory
-from zorkgpt.memory.settings import MemorySettings, setting
+from zorkgpt.memory.settings import setting
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
 from zorkgpt.memory.things import is_ledger_entry
@@ -103,7 +102,6 @@ class Learner:
         recorder: TurnRecorder,
         synthesizer: MemorySynthesizer | None,
         state: EpisodeState,
-        settings: MemorySettings,
         log: logging.Logger,
     ) -> None:
         self.synthesizer = synthesizer
@@ -112,7 +110,6 @@ class Learner:
         self._known = writer.known
         self._observations = writer.observations
         self._recorder = recorder
-        self._questions = Questions(writer, recorder, state, history_window=settings.history_window)
         self._state = state
         self._log = log
         # By default, assume that a model answers: this costs something, and the answer may have mistakes.
@@ -238,7 +235,7 @@ class Learner:
         self._writer.refresh()
         if not turn.arrival:
             self._observe(turn)
-        return self._questions.about(turn)
+        return self._recorder.question(turn)
 
     def _observe(self, turn: SynthesisRequest) -> None:
         """Record the turn as an observation of the memories that state its outcome, and update their conditions.
@@ -301,7 +298,7 @@ class Learner:
         if answer is None:
             return False
         protected = self._unconfirmed(synthesizer, asked, answer) if self._asks_a_model else set()
-        request = self._questions.updated(asked)
+        request = self._recorder.updated(asked)
         self._confirm_memories(request, answer)
         self._invalidate_memories(request, answer, protected)
         # Memories added while the model answered need the word check.

@@ -12,7 +12,7 @@ from zorkgpt import telemetry
 from zorkgpt.errors import FileError, MemoryStoreError, StateError
 from zorkgpt.llm.messages import LLM
 from zorkgpt.memory.agent_memory import AgentMemory
-from zorkgpt.memory.by_place import ComputedByPlace, MemoriesByPlace
+from zorkgpt.memory.by_place import MemoriesByPlace
 from zorkgpt.memory.checks import check_episode, check_name, check_turn, checked_memory
 from zorkgpt.memory.episode import read_session, write_session
 from zorkgpt.memory.guards import GuardCount, NewMemory
@@ -384,9 +384,10 @@ class SimpleMemoryManager(AgentMemory):
         return None if self._deduplicator is None else self._deduplicator.index.provider
 
     @property
-    def embedding_cache(self) -> "Mapping[PlaceKey, list[tuple[str, Vector]]]":
+    def embedding_cache(self) -> "dict[PlaceKey, list[tuple[str, Vector]]]":
         """The result of `get_location_embeddings` by place, computed when read. Empty without vectors."""
-        return ComputedByPlace(self.memory_cache, self.get_location_embeddings)
+        by_place = ((place, self.get_location_embeddings(place)) for place in self.memory_cache)
+        return {place: vectors for place, vectors in by_place if vectors}
 
     def calculate_embedding(self, text: str) -> "Vector | None":
         """Return the vector of a text, float32 of unit length. None if it can't be made."""

@@ -1,14 +1,17 @@
 """Recording of turns: the visits, the trials of memories, the things and the experience. No model is asked.
 
-Entries of places list the things and the attempts. They are derived from the game state.
+A question about a turn has the memories that the model sees. Entries of places list the things and the attempts. They
+are derived from the game state.
 """
 
+import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
+from zorkgpt.memory.asking import handled_numbers, states_outcome
 from zorkgpt.memory.claims import Claim
 from zorkgpt.memory.credit import creatures_met, is_observed_loss
 from zorkgpt.memory.episode import EpisodeState
@@ -25,16 +28,22 @@ from zorkgpt.memory.models import (
     Category,
     Memory,
     MemoryKind,
+    MemoryStatus,
     Persistence,
     PlaceKey,
+    SubjectKey,
     Thing,
     ZMachineContext,
+    episode_key,
+    outcome_of,
 )
 from zorkgpt.memory.places import is_place
+from zorkgpt.memory.retrieval import LocatedMemory, shown
 from zorkgpt.memory.storage.escaping import folded
+from zorkgpt.memory.storage.lasting import Filters
 from zorkgpt.memory.storage.traces import FORGOTTEN
 from zorkgpt.memory.synthesis import SynthesisRequest
-from zorkgpt.memory.things import NOW_HERE, STARTS_HERE, TRIED, ThingsLedger, ledger_entry
+from zorkgpt.memory.things import NOW_HERE, STARTS_HERE, TRIED, ThingsLedger, is_attempts_entry, ledger_entry
 from zorkgpt.memory.writer import MemoryWriter
 from zorkgpt.prompts.render import one_line
 from zorkgpt.record.experience import Experience, ExperienceRow
@@ -42,12 +51,19 @@ from zorkgpt.record.experience import Experience, ExperienceRow
 _QUOTED = re.compile(r'"[^"]+"')
 _MOST_TRIED = 10
 """Maximum number of actions in the entry of attempts. The newest are kept."""
+_MOST_UNCONFIRMED = 5
+_RECENT_TURNS = 20
+"""Maximum age of an unconfirmed memory of another place that is shown to the model."""
 
 
 class TurnRecorder:
-    """Records the turns of an episode."""
+    """Records the turns of an episode, and makes the questions about them.
 
-    def __init__(self, writer: MemoryWriter, state: EpisodeState) -> None:
+    Args:
+        history_window: Number of earlier turns in a question.
+    """
+
+    def __init__(self, writer: MemoryWriter, state: EpisodeState, *, history_window: int) -> None:
         self.ledger = ThingsLedger()
         self.experience = Experience()
         """What the actions of this episode led to."""
@@ -57,6 +73,7 @@ class TurnRecorder:
         self._writer = writer
         self._known = writer.known
         self._state = state
+        self._history_window = history_window
 
     def record(
         self,
@@ -196,6 +213,109 @@ class TurnRecorder:
         """Return the last action of this turn, to which an arrival is due. "" for the opening."""
         rows = self.experience.rows
         return rows[-1].command if rows and rows[-1].turn == turn else ""
+
+    # Questions
+
+    def question(self, turn: SynthesisRequest) -> SynthesisRequest:
+        """Return a turn with everything that the model sees."""
+        history = self._state.history(self._history_window)
+        request = replace(self._of_place(turn), history=history, reached=self._reached(turn))
+        return replace(request, responses=self._responses(request), elsewhere=self._elsewhere(request))
+
+    def _reached(self, turn: SynthesisRequest) -> SynthesisRequest | None:
+        """Return the request for the place that the turn led to, if the response has the first look at it."""
+        place = turn.context.location_after
+        if not turn.context.first_look or place is None:
+            return None
+        name, context = self._known.name_of(place), replace(turn.context, first_visit=True)
+        return self._of_place(SynthesisRequest(place, name, turn.action, turn.response, context, arrival=True))
+
+    def _of_place(self, turn: SynthesisRequest) -> SynthesisRequest:
+        """Return the turn with the memories and visits of its place."""
+        place = turn.location_id
+        memories = self._memories_of(place)
+        with self._known.store.guard:
+            visits = self.visits.totals(self._known.store.lasting, place)
+        states = {memory.title: self.ledger.contradicting_state(place, memory.claims) for memory in memories}
+        return replace(
+            turn,
+            memories=memories,
+            now={title: state for title, state in states.items() if state},
+            visits=visits,
+            first_stay=self.is_first_stay(place),
+        )
+
+    def updated(self, request: SynthesisRequest) -> SynthesisRequest:
+        """Return the request with the current memories, which may have changed before the answer came."""
+        self._writer.refresh()
+        elsewhere = []
+        for located in request.elsewhere:
+            current = {memory.title: memory for memory in self._known.current(located.location_id)}
+            if located.memory.title in current:
+                elsewhere.append(replace(located, memory=current[located.memory.title]))
+        reached = request.reached
+        if reached is not None:
+            reached = replace(reached, memories=self._memories_of(reached.location_id))
+        memories = self._memories_of(request.location_id)
+        return replace(request, memories=memories, elsewhere=tuple(elsewhere), reached=reached)
+
+    def _memories_of(self, location_id: PlaceKey) -> tuple[Memory, ...]:
+        return tuple(memory for memory in self._known.current(location_id) if not is_attempts_entry(memory))
+
+    def _elsewhere(self, turn: SynthesisRequest) -> tuple[LocatedMemory, ...]:
+        """Return the memories of other subjects that the model sees. See `SynthesisRequest.elsewhere`."""
+        known = self._known
+        things = (Thing(thing.number) for thing in turn.context.things)
+        subjects: tuple[SubjectKey, ...] = (*things, known.store.scope.whole)
+        near_places = [each.location_id for each in turn.places]
+        with known.store.guard:
+            near = {
+                id(memory): LocatedMemory(subject, known.name_of(subject), memory)
+                for subject in subjects
+                for memory in known.current(subject)
+            }
+            visible = [near[id(memory)] for memory in shown([each.memory for each in near.values()], []).memories]
+            unconfirmed = [
+                LocatedMemory(subject, known.name_of(subject), memory)
+                for subject, memory in known.book.find(Filters(status=MemoryStatus.TENTATIVE))
+                if subject not in near_places
+            ]
+        return (*visible, *self._relevant(turn, [each for each in unconfirmed if each not in visible]))
+
+    def _relevant(self, turn: SynthesisRequest, unconfirmed: Sequence[LocatedMemory]) -> list[LocatedMemory]:
+        """Return the unconfirmed memories about things that the action handled, then the newest."""
+        handled = set() if turn.arrival else handled_numbers(turn.context)
+        about_handled = [
+            located
+            for located in unconfirmed
+            if not handled.isdisjoint(claim.number for claim in located.memory.claims)
+        ]
+        by_age = sorted(unconfirmed, key=lambda located: self._age(located.memory, turn.context.turn))
+        recent = [
+            located
+            for located in by_age
+            if located not in about_handled and self._age(located.memory, turn.context.turn) <= _RECENT_TURNS
+        ]
+        return [*about_handled, *recent][:_MOST_UNCONFIRMED]
+
+    def _age(self, memory: Memory, turn: int) -> float:
+        """Return how many turns ago a memory was observed. Infinite for another episode."""
+        last = memory.last_turn
+        is_of_this_episode = episode_key(memory.episode) == episode_key(self._state.episode)
+        return turn - last if last is not None and is_of_this_episode else math.inf
+
+    def _responses(self, turn: SynthesisRequest) -> dict[str, str]:
+        """Return title → response for the memories of this outcome, if the response they were learned from is known."""
+        if turn.arrival:
+            return {}
+        outcome = outcome_of(turn.context)
+        responses = {}
+        for memory in turn.memories:
+            if states_outcome(memory, turn.action, outcome):
+                stamp = self._writer.observations.turn_when_learned(turn.location_id, memory)
+                if stamp is not None and stamp.response:
+                    responses[memory.title] = stamp.response
+        return responses
 
     # What was recorded
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from zorkgpt.memory.checks import checked_metadata
+from zorkgpt.memory.checks import check_episode, checked_metadata
 from zorkgpt.memory.ids import is_named_by, memory_id
 from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey, same_episode
 from zorkgpt.memory.places import has_prefix, is_place
@@ -63,6 +63,7 @@ class Filters:
             valid = [each.value for each in values]
             if str(given).casefold() not in map(str.casefold, valid):
                 raise ValueError(f"The {name} is {quoted(given)}; it must be one of {', '.join(valid)}.")
+        check_episode(self.episode)
         if not isinstance(self.category, str | None):
             raise TypeError(f"The category is {quoted(self.category)}; it must be a string.")
         if self.metadata:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 from pydantic import BaseModel
 
@@ -22,6 +22,7 @@ from zorkgpt.prompts.render import render
 log = get_logger(__name__)
 
 Lasting = Literal["core", "permanent"]
+_BY_DEFAULT = "the default for unmarked memories; no model was asked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +33,6 @@ class PersistenceProposal:
     persistence: Persistence
     """Core or permanent."""
     why: str
-
-
-class Classifier(Protocol):
-    def classify(self, located: Sequence[LocatedMemory]) -> list[PersistenceProposal]:
-        """Return a proposal for each memory, in the same order. All memories are of one location."""
-        ...
 
 
 def unmarked(document: Document) -> list[LocatedMemory]:
@@ -51,13 +46,24 @@ def unmarked(document: Document) -> list[LocatedMemory]:
     ]
 
 
-def proposals(document: Document, classifier: Classifier) -> Iterator[PersistenceProposal]:
-    """Yield a proposal for every unmarked memory, place by place."""
+def proposals(
+    document: Document, llm: LLM | None = None, world: World = TEXT_ADVENTURE
+) -> Iterator[PersistenceProposal]:
+    """Yield a proposal for every unmarked memory, place by place.
+
+    The model of the role `memory` is asked once for each place. If this fails, or without a model, "permanent" is
+    proposed, which is how unmarked memories are read.
+    """
     by_place: dict[SubjectKey, list[LocatedMemory]] = {}
     for memory in unmarked(document):
         by_place.setdefault(memory.location_id, []).append(memory)
     for located in by_place.values():
-        yield from classifier.classify(located)
+        if llm is not None and (answers := _asked(llm, world, located)):
+            for each, persistence in zip(located, answers, strict=True):
+                yield PersistenceProposal(each, Persistence(persistence), "the model's answer")
+        else:
+            for each in located:
+                yield PersistenceProposal(each, Persistence.PERMANENT, _BY_DEFAULT)
 
 
 def mark(draft: Draft, accepted: Sequence[PersistenceProposal]) -> int:
@@ -72,51 +78,33 @@ def mark(draft: Draft, accepted: Sequence[PersistenceProposal]) -> int:
     return marked
 
 
-class RuleClassifier:
-    """Proposes "permanent" for every memory, which is how unmarked memories are read."""
-
-    def classify(self, located: Sequence[LocatedMemory]) -> list[PersistenceProposal]:
-        reason = "the default for unmarked memories; no model was asked"
-        return [PersistenceProposal(each, Persistence.PERMANENT, reason) for each in located]
-
-
 class ClassificationAnswer(BaseModel):
     """The persistence of each memory, in the order of the list."""
 
     persistences: list[Lasting]
 
 
-class ModelClassifier:
-    """Asks the model of the role `memory`, once for each place. If this fails, the rules decide."""
-
-    def __init__(self, llm: LLM, world: World = TEXT_ADVENTURE) -> None:
-        self._llm = llm
-        self._world = world
-        self._rules = RuleClassifier()
-
-    def classify(self, located: Sequence[LocatedMemory]) -> list[PersistenceProposal]:
-        prompt = render(
-            "memory_classify",
-            world=self._world,
-            place=located[0].location_name or located[0].location_id,
-            memories="\n".join(
-                f"{number}. {each.memory.title}: {single_spaced(each.memory.text)}"
-                for number, each in enumerate(located, 1)
-            ),
-            count=len(located),
-        )
-        question = [Message("system", prompt.system), Message("user", prompt.user)]
-        try:
-            answer = self._llm.complete(question, role=Role.MEMORY, response_model=ClassificationAnswer).parsed
-        except LLMError as error:
-            log.warning("the model could not classify", extra={"location": located[0].location_id, "why": str(error)})
-            return self._rules.classify(located)
-        if not isinstance(answer, ClassificationAnswer) or len(answer.persistences) != len(located):
-            return self._rules.classify(located)
-        return [
-            PersistenceProposal(each, Persistence(persistence), "the model's answer")
-            for each, persistence in zip(located, answer.persistences, strict=True)
-        ]
+def _asked(llm: LLM, world: World, located: Sequence[LocatedMemory]) -> list[Lasting] | None:
+    """Return the model's answer for each of these memories of one place. None if there is no valid one."""
+    prompt = render(
+        "memory_classify",
+        world=world,
+        place=located[0].location_name or located[0].location_id,
+        memories="\n".join(
+            f"{number}. {each.memory.title}: {single_spaced(each.memory.text)}"
+            for number, each in enumerate(located, 1)
+        ),
+        count=len(located),
+    )
+    question = [Message("system", prompt.system), Message("user", prompt.user)]
+    try:
+        answer = llm.complete(question, role=Role.MEMORY, response_model=ClassificationAnswer).parsed
+    except LLMError as error:
+        log.warning("the model could not classify", extra={"location": located[0].location_id, "why": str(error)})
+        return None
+    if not isinstance(answer, ClassificationAnswer) or len(answer.persistences) != len(located):
+        return None
+    return answer.persistences
 
 
 def _same(among: Sequence[LocatedMemory], wanted: LocatedMemory) -> Memory | None:
