@@ -1,13 +1,14 @@
 """Tests of reading the files of a run."""
 
 import json
+from itertools import chain
 
 import pytest
 
 from tests.fixtures.viewer import client, played, started, turn, write_history, write_log
 from zorkgpt.errors import RunLogError
 from zorkgpt.memory.places import parse_place
-from zorkgpt.viewer.answers import Answers
+from zorkgpt.viewer.answers import PAGE_TURNS, Answers
 from zorkgpt.viewer.run_files import open_run
 
 
@@ -115,7 +116,8 @@ def test_memory_events_match_memory_versions(tmp_path):
     files = open_run(tmp_path)
     answers = Answers(files)
     for number, index in files.episodes.items():
-        for row in answers.rows(index, 0, len(index)):
+        pages = range(-(-len(index) // PAGE_TURNS))
+        for row in chain.from_iterable(answers.page(number, page)["rows"] for page in pages):
             for event in row["memory_events"]:
                 if event["persistence"] == "ephemeral" or event["kind"] == "ignored":
                     continue
@@ -131,9 +133,12 @@ def test_map_matches_the_map_file(tmp_path):
     picture = Answers(files).map()
     kept = json.loads((tmp_path / "map_state.json").read_text())
     assert {room["id"] for room in picture["rooms"]} == {int(number) for number in kept["rooms"]}
-    ways = {(line["from"], line["way"]): line["to"] for line in picture["lines"]}
-    ways |= {(line["to"], line["back"]): line["from"] for line in picture["lines"] if line["back"]}
-    assert ways == {(int(room), way): to for room, ends in kept["connections"].items() for way, to in ends.items()}
+    ways = {(line["from"], line["way"], line["to"]) for line in picture["lines"]}
+    known = {(int(room), way, to) for room, ends in kept["connections"].items() for way, to in ends.items()}
+    assert ways <= known
+    back = {(line["to"], line["from"]) for line in picture["lines"] if line["back_since"] is not None}
+    assert back <= {(room, to) for room, _, to in known - ways}
+    assert len(ways) + len(back) == len(known)
 
 
 @pytest.mark.parametrize("depth", [200, 450, 600, 900, 1200, 50_000])
