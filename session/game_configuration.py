@@ -3,6 +3,7 @@
 import difflib
 import logging
 import os
+import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +22,9 @@ log = logging.getLogger("zorkgpt.configuration")
 
 LOG_FILE = "zorkgpt.log"
 """Name of the program's log in the working directory."""
+_PREFIX = "ZORKGPT_"
+_DELIMITER = "__"
+_FALLBACKS = {"client_api_key": "OPENAI_API_KEY", "client_base_url": "OPENAI_BASE_URL"}
 
 # Settings whose key alone would be unclear as a flat name.
 _RENAMED = {
@@ -68,11 +72,7 @@ class GameConfiguration(Tables):
     @model_validator(mode="before")
     @classmethod
     def _flat_names_into_tables(cls, given: dict[str, Any]) -> dict[str, Any]:
-        tables = {name: _as_dict(name, value) if name in SECTIONS else value for name, value in given.items()}
-        for name in given.keys() & FLAT_NAMES.keys():
-            table, key = FLAT_NAMES[name]
-            tables[table] = tables.get(table, {}) | {key: tables.pop(name)}
-        return tables
+        return _in_tables(given)
 
     @model_validator(mode="after")
     def _one_use_of_a_file(self) -> Self:
@@ -93,7 +93,7 @@ class GameConfiguration(Tables):
         Raises:
             ConfigurationError: If a value is invalid.
         """
-        return cls(**without_unknown(config, "the configuration"))
+        return cls(**_without_unknown(config, "the configuration"))
 
     @classmethod
     def load(
@@ -115,11 +115,14 @@ class GameConfiguration(Tables):
         Raises:
             ConfigurationError: If a value is invalid, an argument is unknown, or the file is missing or not TOML.
         """
-        # Importing the library takes longer than most commands.
-        from session.settings_sources import read_configuration
-
+        environment = os.environ if environment is None else environment
         given = {name: value for name, value in (arguments or {}).items() if value is not None}
-        return read_configuration(pyproject, os.environ if environment is None else environment, given)
+        fallbacks = {key: environment[name] for key, name in _FALLBACKS.items() if environment.get(name)}
+        merged: dict[str, Any] = {}
+        for source in ({"llm": fallbacks}, _tables_in_file(pyproject), _tables_in_variables(environment), given):
+            for name, value in _in_tables(source).items():
+                merged[name] = merged.get(name, {}) | value if name in SECTIONS else value
+        return cls(**merged)
 
     def __getattr__(self, name: str) -> Any:
         if name not in FLAT_NAMES:
@@ -162,7 +165,53 @@ class GameConfiguration(Tables):
         return checked_window(self.memory_sampling.memory_history_window)
 
 
-def without_unknown(given: Mapping[str, Any], source: str) -> dict[str, Any]:
+def _in_tables(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings by table, with the flat names in their tables. Unknown names are kept."""
+    tables = {name: _as_dict(name, value) if name in SECTIONS else value for name, value in given.items()}
+    for name in given.keys() & FLAT_NAMES.keys():
+        table, key = FLAT_NAMES[name]
+        tables[table] = tables.get(table, {}) | {key: tables.pop(name)}
+    return tables
+
+
+def _tables_in_file(pyproject: Path | None) -> dict[str, Any]:
+    """Return the known settings of the table `tool.zorkgpt`. Empty if there is no file or table."""
+    path = pyproject or Path("pyproject.toml")
+    if not path.is_file():
+        if pyproject is not None:
+            raise ConfigurationError(f"No configuration file at {pyproject}.")
+        return {}
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("zorkgpt", {})
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigurationError(f"{path} can't be read as TOML: {error}") from None
+    return _without_unknown(table, f"[tool.zorkgpt] of {path}")
+
+
+def _tables_in_variables(environment: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return the settings in environment variables, and warn about unknown names that are similar to one."""
+    names = {
+        f"{_PREFIX}{table}{_DELIMITER}{key}".upper(): (table, key)
+        for table, section in SECTIONS.items()
+        for key in section.model_fields
+    }
+    misspelled = {name.replace(_DELIMITER, "_"): name for name in names}
+    tables: dict[str, dict[str, str]] = {}
+    unknown = {}
+    for variable, value in environment.items():
+        name = variable.upper()
+        if name in names:
+            table, key = names[name]
+            tables.setdefault(table, {})[key] = value
+        elif name.startswith(_PREFIX) and _DELIMITER in name:
+            unknown[variable] = _similar_names(name.removeprefix(_PREFIX).lower().replace(_DELIMITER, ".", 1))
+        elif name in misspelled:
+            unknown[variable] = f" Did you mean {misspelled[name]}, with two underscores?"
+    _warn_of_unknown("the environment", unknown)
+    return tables
+
+
+def _without_unknown(given: Mapping[str, Any], source: str) -> dict[str, Any]:
     """Return the settings without unknown names, and warn about those once per process.
 
     Args:
@@ -180,11 +229,11 @@ def without_unknown(given: Mapping[str, Any], source: str) -> dict[str, Any]:
             known[name] = value
         else:
             unknown.append(name)
-    warn_of_unknown(source, {name: similar_names(name) for name in unknown})
+    _warn_of_unknown(source, {name: _similar_names(name) for name in unknown})
     return known
 
 
-def warn_of_unknown(source: str, suggestions: Mapping[str, str]) -> None:
+def _warn_of_unknown(source: str, suggestions: Mapping[str, str]) -> None:
     """Warn once per process about each of these unknown names.
 
     Args:
@@ -213,14 +262,14 @@ def _explain(error: ValidationError) -> str:
     for problem in error.errors(include_url=False):
         name = ".".join(str(part) for part in problem["loc"]) or "configuration"
         if problem["type"] == "extra_forbidden":
-            lines.append(f"Unknown setting {name!r}.{similar_names(name)}")
+            lines.append(f"Unknown setting {name!r}.{_similar_names(name)}")
         else:
             value = "" if "key" in name.lower() or "memory_address" in name else f" is {problem['input']!r}"
             lines.append(f"Setting {name!r}{value}: {problem['msg'].removeprefix('Value error, ')}.")
     return "\n".join(lines)
 
 
-def similar_names(name: str) -> str:
+def _similar_names(name: str) -> str:
     """Return a sentence that suggests the setting that was probably meant."""
     known = [f"{table}.{key}" for table, section in SECTIONS.items() for key in section.model_fields]
     known += [*SECTIONS, *FLAT_NAMES]

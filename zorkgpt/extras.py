@@ -12,7 +12,7 @@ IS_CHECKOUT = (Path(__file__).resolve().parents[1] / "pyproject.toml").is_file()
 
 # Extra → the feature that needs it, and its modules.
 EXTRAS = {
-    "cli": ("The command line", ("typer", "rich", "pydantic_settings")),
+    "cli": ("The command line", ("typer", "rich")),
     "model": ("LLMClient", ("openai",)),
     "game": ("Playing a story", ("jericho", "greenlet", "networkx", "numpy")),
     "viewer": ("The viewer", ("starlette", "sse_starlette", "uvicorn", "h11", "networkx")),
