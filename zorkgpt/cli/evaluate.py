@@ -62,7 +62,9 @@ def evaluate(options: EvalOptions) -> int:
     executor = _executor(options)
     try:
         with _shown(runs, store) as display:
-            outcomes = play_all(runs, executor=executor, watcher=display, limit_s=options.limit)
+            outcomes = play_all(
+                runs, executor=executor, progress=display.progress, ended=display.ended, limit_s=options.limit
+            )
     except KeyboardInterrupt:
         typer.echo(
             f"zorkgpt: Interrupted. Finished runs are kept in {root}. Run the same command to continue.", err=True

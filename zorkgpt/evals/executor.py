@@ -47,22 +47,9 @@ class Executor(Protocol):
         ...
 
 
-class Deadline:
-    """The time limit of a run, which begins now."""
-
-    def __init__(self, limit_s: float | None) -> None:
-        self.limit_s = limit_s
-        self._ends = None if limit_s is None else time.monotonic() + limit_s
-
-    @property
-    def left_s(self) -> float | None:
-        """The remaining time. None for no limit."""
-        return None if self._ends is None else max(0.0, self._ends - time.monotonic())
-
-    @property
-    def message(self) -> str:
-        """Why a run failed that was stopped."""
-        return f"it took longer than {self.limit_s:g} seconds"
+def too_slow(limit_s: float | None) -> str:
+    """Return why a run failed that was stopped after this time."""
+    return f"it took longer than {limit_s:g} seconds"
 
 
 @contextmanager
@@ -91,15 +78,15 @@ class ProcessExecutor:
         _FORKS.set_forkserver_preload(["zorkgpt.evals.runs"])
 
     def play(self, run: EvaluationRun, count: TurnCounter, limit_s: float | None) -> str:
-        deadline, (process, pipe) = Deadline(limit_s), self._start(run)
+        ends, (process, pipe) = time.monotonic() + (limit_s or 0), self._start(run)
         try:
-            while pipe.poll(deadline.left_s):
+            while pipe.poll(None if limit_s is None else max(0.0, ends - time.monotonic())):
                 message: Any = pipe.recv()
                 if isinstance(message, str):
                     process.join(_SAVE_TIMEOUT_S)
                     return message
                 count(message)
-            return deadline.message
+            return too_slow(limit_s)
         except (EOFError, OSError):
             raise WorkerLost("its process died") from None
         finally:
@@ -147,7 +134,7 @@ def play_in_process(run: EvaluationRun, pipe: Connection) -> None:
         os._exit(130)
 
 
-def failure_of(run: EvaluationRun, count: TurnCounter) -> str:
+def failure_of(run: EvaluationRun, count: TurnCounter = lambda turns: None) -> str:
     """Play a run. Return why it failed, or "" if it did not."""
     try:
         run.play(count)

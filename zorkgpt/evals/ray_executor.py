@@ -1,7 +1,7 @@
 """An executor that plays the runs of an evaluation on a Ray cluster.
 
 The machines share the folder of the evaluation or, if they have no common file system, a remote store. A worker takes
-the folder of its run from the store and puts it back at the end.
+the folder of its run from the store and puts it back at the end. Turns are counted when their run has ended.
 """
 
 import os
@@ -9,20 +9,18 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from zorkgpt.errors import ConfigurationError, FileError, reason_of
-from zorkgpt.evals.executor import Deadline, WorkerLost, failure_of
+from zorkgpt.evals.executor import WorkerLost, failure_of, too_slow
 from zorkgpt.evals.runs import EvaluationRun, TurnCounter
 from zorkgpt.evals.storage import ResultStore
 from zorkgpt.extras import require
 
 LOCAL = "local"
-_BETWEEN_TURNS_S = 1.0
-"""Interval between a worker's reports of its turns."""
 _CLOSE_TIMEOUT_S, _BETWEEN_LOOKS_S = 10.0, 0.05
 
 
@@ -47,42 +45,38 @@ class RayExecutor:
         share = min(1.0, processors / self.slots)
         self._task = self._ray.remote(num_cpus=share, max_retries=0)(play_on_worker)
         self._store = store
-        self._streams: set[Any] = set()
-        """The streams of results of the running runs."""
+        self._running: set[Any] = set()
+        """The tasks of the running runs."""
         self._is_closed = False
 
     def play(self, run: EvaluationRun, count: TurnCounter, limit_s: float | None) -> str:
-        deadline, errors = Deadline(limit_s), self._ray.exceptions
+        errors = self._ray.exceptions
         if self._is_closed:
             raise WorkerLost("it was stopped")
         inputs = {path: path.read_bytes() for path in run.inputs}
-        stream = self._task.options(num_returns="streaming").remote(run, inputs, self._store)
-        self._streams.add(stream)
+        task = self._task.remote(run, inputs, self._store)
+        self._running.add(task)
         try:
-            while self._ray.wait([stream], timeout=deadline.left_s)[0]:
-                message = self._ray.get(next(stream))
-                if isinstance(message, str):
-                    self._fetch(run)
-                    return message
-                count(message)
-            self._ray.cancel(stream, force=True)
-            return deadline.message
-        except StopIteration:
-            raise WorkerLost("its worker ended without a result") from None
+            if not self._ray.wait([task], timeout=limit_s)[0]:
+                self._ray.cancel(task, force=True)
+                return too_slow(limit_s)
+            failure: str = self._ray.get(task)
+            self._fetch(run)
+            return failure
         except (errors.RayTaskError, errors.RaySystemError, FileError) as error:
             return reason_of(error)
         except errors.RayError as error:
             raise WorkerLost(f"its worker was lost: {reason_of(error)}") from None
         finally:
-            self._streams.discard(stream)
+            self._running.discard(task)
 
     def close(self) -> None:
         self._is_closed = True
-        for stream in list(self._streams):
-            self._ray.cancel(stream, force=True)
+        for task in list(self._running):
+            self._ray.cancel(task, force=True)
         # Other threads must not use Ray after its end.
         ends = time.monotonic() + _CLOSE_TIMEOUT_S
-        while self._streams and time.monotonic() < ends:
+        while self._running and time.monotonic() < ends:
             time.sleep(_BETWEEN_LOOKS_S)
         self._ray.shutdown()
 
@@ -116,15 +110,12 @@ def _connected(address: str, jobs: int | None) -> Any:
     return ray
 
 
-def play_on_worker(run: EvaluationRun, inputs: Mapping[Path, bytes], store_url: str | None) -> Iterator[int | str]:
-    """Play a run on a worker.
+def play_on_worker(run: EvaluationRun, inputs: Mapping[Path, bytes], store_url: str | None) -> str:
+    """Play a run on a worker. Return why it failed, or "" if it did not.
 
     Args:
         inputs: The content of each input.
         store_url: The remote store with the folder of the run. None if this machine has the folder.
-
-    Yields:
-        The number of turns so far, repeatedly. At the end, why the run failed, or "".
     """
     with tempfile.TemporaryDirectory(prefix="zorkgpt-", ignore_cleanup_errors=True) as scratch:
         places = dict[Path, Path]()
@@ -134,36 +125,9 @@ def play_on_worker(run: EvaluationRun, inputs: Mapping[Path, bytes], store_url: 
             places[path].parent.mkdir(exist_ok=True)
             places[path].write_bytes(data)
         if store_url is None:
-            yield from _turns_and_end(run.moved(run.root, places))
-            return
+            return failure_of(run.moved(run.root, places))
         store, moved = ResultStore(store_url), run.moved(Path(scratch) / "root", places)
         store.fetch(moved.root, moved.folder)
-        for message in _turns_and_end(moved):
-            if isinstance(message, str):
-                store.keep(moved.root, moved.folder)
-            yield message
-
-
-def _turns_and_end(run: EvaluationRun) -> Iterator[int | str]:
-    from queue import SimpleQueue
-    from threading import Thread
-
-    turn_counts: SimpleQueue[int | None] = SimpleQueue()
-    ended: list[str] = []
-
-    def play() -> None:
-        try:
-            ended.append(failure_of(run, turn_counts.put))
-        finally:
-            turn_counts.put(None)
-
-    # The game runs in another thread, because a generator can't yield from within a callback.
-    player = Thread(target=play, daemon=True)
-    player.start()
-    last = 0.0
-    while (turns := turn_counts.get()) is not None:
-        if time.monotonic() - last > _BETWEEN_TURNS_S:
-            last = time.monotonic()
-            yield turns
-    player.join()
-    yield ended[0] if ended else "it ended without a result"
+        failure = failure_of(moved)
+        store.keep(moved.root, moved.folder)
+        return failure

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from zorkgpt.evals.ablations import Ablation
-from zorkgpt.evals.metrics import METRICS, EpisodeFigures, RunFigures
+from zorkgpt.evals.metrics import EpisodeFigures, RunFigures
 from zorkgpt.evals.results import (
     EvaluationResults,
     Interval,
@@ -95,7 +95,6 @@ _SIZE_IN = (7.0, 3.6)
 _COLORS = dict(
     zip(Ablation, ("#1f5fa8", "#b0413e", "#c98a1b", "#5a8a3a", "#7a4fa0", "#4a4a4a", "#0f8b8d"), strict=True)
 )
-_METRIC = {metric.name: metric for metric in METRICS}
 
 
 def plots(results: EvaluationResults) -> list[tuple[str, bytes]]:
@@ -118,10 +117,6 @@ def plots(results: EvaluationResults) -> list[tuple[str, bytes]]:
         runs = [figures for figures in results.runs if figures.run.story.sha256 == story.sha256]
         if runs:
             add("score during the last episode", _climb(Figure, runs))
-        if origins := _origins(runs):
-            add("origin of the memories shown", _by_origin(Figure, origins))
-        if costs := _costs(runs):
-            add("cost and score", _cost_and_score(Figure, costs))
     return pictures
 
 
@@ -154,51 +149,6 @@ def _climb(make: Any, runs: Sequence[RunFigures]) -> bytes:
 
 def _score_at(score_turns: dict[int, int], turn: int) -> int:
     return next((score_turns[at] for at in sorted(score_turns, reverse=True) if at <= turn), 0)
-
-
-def _origins(runs: Sequence[RunFigures]) -> list[tuple[float, float]]:
-    """Return for each episode the memories shown per turn: from this episode, from earlier ones.
-
-    Means over the runs with the whole memory. Empty if no memories were shown.
-    """
-    whole = [figures for figures in runs if figures.run.ablation is Ablation.ON]
-    origins = []
-    for number in range(1, max((figures.last for figures in whole), default=0) + 1):
-        episodes = [episode for figures in whole for episode in figures.episodes if episode.episode == number]
-        turns = max(1, sum(episode.turns for episode in episodes))
-        earlier = sum(episode.earlier for episode in episodes)
-        own = sum(episode.shown for episode in episodes) - earlier
-        origins.append((own / turns, earlier / turns))
-    return origins if any(map(any, origins)) else []
-
-
-def _by_origin(make: Any, origins: Sequence[tuple[float, float]]) -> bytes:
-    figure, axes = _axes(make, "episode", "memories shown per turn")
-    episodes = range(1, len(origins) + 1)
-    own, earlier = zip(*origins, strict=True)
-    axes.bar(episodes, earlier, color=_COLORS[Ablation.ON], label="earlier episodes")
-    axes.bar(episodes, own, bottom=earlier, color="#9bbbe0", label="this episode")
-    axes.legend(frameon=False)
-    return _svg(figure)
-
-
-def _costs(runs: Sequence[RunFigures]) -> list[tuple[Ablation, float, float]]:
-    """Return the ablation, cost and highest score of each run with a known cost."""
-    costs = []
-    for figures in runs:
-        cost, score = _METRIC["cost"].of(figures.episodes), _METRIC["best_score"].of(figures.episodes)
-        if cost is not None and score is not None:
-            costs.append((figures.run.ablation, cost, score))
-    return costs
-
-
-def _cost_and_score(make: Any, costs: Sequence[tuple[Ablation, float, float]]) -> bytes:
-    figure, axes = _axes(make, "cost of the run", "highest score")
-    for ablation in dict.fromkeys(ablation for ablation, _, _ in costs):
-        points = [(cost, score) for other, cost, score in costs if other is ablation]
-        axes.scatter(*zip(*points, strict=True), color=_COLORS[ablation], label=ablation.value)
-    axes.legend(frameon=False)
-    return _svg(figure)
 
 
 def _axes(make: Any, x: str, y: str) -> tuple[Any, Any]:

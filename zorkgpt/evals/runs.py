@@ -4,13 +4,13 @@ import json
 import platform
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from game_interface.story import Story, load_story
 from orchestration.assembly import RunOptions, assemble
@@ -58,11 +58,11 @@ _WITHOUT_EFFECT: Any = {
 _PACKAGES = ("zorkgpt", "jericho", "numpy", "openai")
 
 
-class TurnCounter(Protocol):
-    """Receives the progress of a run. It may raise an error to end the run."""
+TurnCounter = Callable[[int], None]
+"""Receives the number of finished turns of a run, including the unused turns of finished episodes.
 
-    def __call__(self, turns: int, /) -> None:
-        """Called with the number of finished turns, including the unused turns of finished episodes."""
+It may raise an error to end the run.
+"""
 
 
 @dataclass(frozen=True, slots=True)
