@@ -15,7 +15,7 @@ from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.objectives.models import EpisodeTurn, Objective, prompt_line, restarted
 from zorkgpt.objectives.own_lines import own_lines
 from zorkgpt.objectives.review import ReviewClock
-from zorkgpt.objectives.saved import ObjectiveMemories, logged_objective, restore_tracker, tracker_to_dict
+from zorkgpt.objectives.saved import ObjectiveMemories, logged_objective, restore_tracker, saved_tracker
 from zorkgpt.objectives.search import ObjectiveSearch
 from zorkgpt.objectives.tracker import ObjectiveTracker
 from zorkgpt.offline.objectives import RuleObjectiveFinder
@@ -170,18 +170,16 @@ class ObjectiveManager(BaseManager):
 
     def snapshot(self) -> dict[str, Any]:
         """Return the objectives of the running episode, and the state of the reviews."""
-        return {"book": tracker_to_dict(self.tracker), "review": self._review.snapshot()}
+        return {"book": saved_tracker(self.tracker), "review": self._review.snapshot()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `snapshot`. Earlier turns are not processed again.
+        """Restore the result of `snapshot`, after the turns were processed again.
 
         Raises:
-            KeyError, TypeError, ValueError: If `state` is malformed. The objectives are unchanged.
+            KeyError, TypeError, ValueError: If `state` is malformed.
         """
-        review = ReviewClock(self.config)
-        review.restore(state["review"])
+        self._review.restore(state["review"])
         restore_tracker(self.tracker, state["book"])
-        self._review = review
         # The base for later changes.
         self._logged, self._saved = self._as_logged(), []
 

@@ -21,7 +21,7 @@ from zorkgpt.objectives.models import (
     restarted,
 )
 from zorkgpt.objectives.own_lines import own_lines
-from zorkgpt.objectives.saved import memory_of, objectives_of, restore_tracker, tracker_to_dict
+from zorkgpt.objectives.saved import memory_of, objectives_of, restore_tracker, saved_tracker
 from zorkgpt.objectives.search import ObjectiveSearch
 from zorkgpt.offline.objectives import RuleObjectiveFinder
 from zorkgpt.world.graph import MapGraph
@@ -65,10 +65,10 @@ def test_repeated_turn_counts_once():
     tracker, records = a_book(wanted("Take the lamp", **TAKE)), [turn(1), turn(2, "take lamp", **TAKEN), turn(3)]
     for record in records:
         tracker.update(record)
-    once = tracker_to_dict(tracker)
+    once = saved_tracker(tracker)
     for record in records:
         tracker.update(record)
-    assert tracker_to_dict(tracker) == once
+    assert saved_tracker(tracker) == once
 
 
 def test_objective_without_progress_becomes_stale_and_is_dropped():
@@ -204,11 +204,13 @@ def test_tracker_is_restored_from_its_snapshot():
     for record in records[:40]:
         tracker.update(record)
     again = a_book(stale_after=20)
-    restore_tracker(again, json.loads(json.dumps(tracker_to_dict(tracker))))
+    for record in records[:40]:
+        again.update(record)
+    restore_tracker(again, json.loads(json.dumps(saved_tracker(tracker))))
     for record in records:
         tracker.update(record)
         again.update(record)
-    assert tracker_to_dict(again) == tracker_to_dict(tracker)
+    assert saved_tracker(again) == saved_tracker(tracker)
     assert tracker.counts["reached_by_ground_truth"] == 1
 
 

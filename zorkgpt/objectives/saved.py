@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import TypeAdapter
 
 from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.memory.models import OBJECTIVES, Category, Memory, Persistence
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.objectives.models import EpisodeTurn, Objective, merged, restarted
+from zorkgpt.objectives.models import Objective, merged, restarted
 from zorkgpt.objectives.tracker import ObjectiveTracker
 
 _JSON = TypeAdapter(Objective)
@@ -33,44 +33,21 @@ def logged_objective(objective: Objective) -> dict[str, Any]:
     }
 
 
-class _TrackerState(BaseModel):
-    """The state of a tracker."""
-
-    objectives: tuple[Objective, ...]
-    visited: tuple[int, ...]
-    scored: tuple[int, ...]
-    carried: tuple[int, ...]
-    things: dict[int, str]
-    last: EpisodeTurn | None
-    counts: dict[str, int]
-
-
-def tracker_to_dict(tracker: ObjectiveTracker) -> dict[str, Any]:
-    """Return the whole state of a tracker as JSON values."""
-    state = _TrackerState(
-        objectives=tuple(tracker.objectives.values()),
-        visited=tuple(sorted(tracker.visited)),
-        scored=tuple(sorted(tracker.scored)),
-        carried=tuple(sorted(tracker.carried)),
-        things=tracker.things,
-        last=tracker.last,
-        counts=tracker.counts,
-    )
-    return state.model_dump(mode="json")
+def saved_tracker(tracker: ObjectiveTracker) -> dict[str, Any]:
+    """Return the objectives and the counts as JSON values. The rest of a tracker can be rebuilt from the turns."""
+    objectives = [_JSON.dump_python(objective, mode="json") for objective in tracker.objectives.values()]
+    return {"objectives": objectives, "counts": dict(tracker.counts)}
 
 
 def restore_tracker(tracker: ObjectiveTracker, saved: dict[str, Any]) -> None:
-    """Restore a tracker's state from the result of `tracker_to_dict`.
+    """Restore the result of `saved_tracker` after the turns were processed again.
 
     Raises:
-        ValueError: If `saved` is malformed. The tracker is unchanged.
+        ValueError, KeyError, TypeError: If `saved` is malformed.
     """
-    state = _TrackerState.model_validate(saved)
-    tracker.replace_all(state.objectives)
-    tracker.visited, tracker.scored, tracker.carried = set(state.visited), set(state.scored), set(state.carried)
-    tracker.things, tracker.last = state.things, state.last
+    tracker.replace_all(_JSON.validate_python(objective) for objective in saved["objectives"])
     tracker.counts.clear()
-    tracker.counts.update(state.counts)
+    tracker.counts.update({str(name): int(count) for name, count in saved["counts"].items()})
     tracker.revision += 1
 
 
