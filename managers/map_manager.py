@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +50,20 @@ class MapManager(BaseManager):
 
     def reset(self) -> None:
         """Start a new episode. The map is kept, unless the run remembers nothing."""
-        self.graph.learned_turns.pop(self.game_state.episode_id, None)
+        self._change(partial(self.graph.learned_turns.pop, self.game_state.episode_id, None))
         self.resume()
 
     def resume(self) -> None:
         """Prepare to learn those turns of an episode that are not in the map yet."""
         if not self._remember:
             self.graph.clear()
-        episode = self.game_state.episode_id
+        self._change(partial(self._begin, self.game_state.episode_id))
+
+    def _change(self, change: Callable[[], object]) -> None:
+        # A map that is never saved repeats no change.
+        self._file.change(change) if self._remember else change()
+
+    def _begin(self, episode: int) -> None:
         if episode not in self.graph.learned_turns:
             self.graph.learned_turns[episode] = 0
             if self._remember:
@@ -64,19 +71,25 @@ class MapManager(BaseManager):
 
     def arrive(self, location_id: int, name: str, exits: Iterable[str] = ()) -> None:
         """Add the player's first location and the exits in its description."""
-        self._learner.add_place(location_id, name, exits)
+        self._change(partial(self._learner.add_place, location_id, name, tuple(exits)))
         self._look_at_doors()
 
     def process_turn(self, record: TurnRecord) -> None:
         """Learn from the turn, unless it is already in the map."""
+        self._change(partial(self._learn, record))
+        self._look_at_doors()
+
+    def _learn(self, record: TurnRecord) -> None:
         if record.turn > self.graph.learned_turns.get(record.episode, 0):
             self._learner.learn(record.transition, record.extraction.exits if record.extraction else ())
-            self.learn_named_exits(record.named_exits)
+            self._add_exits(record.named_exits)
             self.graph.learned_turns[record.episode] = record.turn
-        self._look_at_doors()
 
     def learn_named_exits(self, named: Iterable[NamedExits]) -> None:
         """Add the exits that a model found in texts."""
+        self._change(partial(self._add_exits, tuple(named)))
+
+    def _add_exits(self, named: Iterable[NamedExits]) -> None:
         for each in named:
             self._learner.add_place(each.location.num, each.location.name, each.exits)
 
