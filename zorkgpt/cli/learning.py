@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +14,6 @@ from zorkgpt.memory.places import is_place
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import Trial
 from zorkgpt.memory.storage.lasting import LastingMemories, heading_of
-from zorkgpt.memory.storage.markdown import read_document, sidecar
-from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episodes import FailureCount, count_failures, last_end, read_episode, turns_in
@@ -111,10 +108,6 @@ def _control_failures(first: Sequence[Event], control: Sequence[Event]) -> Failu
 
 
 def _memories_and_trials(memories: Path | str) -> tuple[LastingMemories, list[Trial]]:
-    if isinstance(memories, Path):
-        document = read_document(memories) if memories.is_file() else Document()
-        with closing(sidecar(memories)) as database:
-            return document, list(Journal(database).trials())
     try:
         with AgentMemory(path=memories) as manager:
             # Trials of other machines have no logs here and use other episode numbers.
