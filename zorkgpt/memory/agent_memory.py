@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from weakref import WeakSet
 
 from zorkgpt import telemetry
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
@@ -35,11 +36,9 @@ from zorkgpt.memory.checks import (
     checked_time,
     title_of,
 )
-from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.guards import NewMemory
 from zorkgpt.memory.ids import MemoryId
-from zorkgpt.memory.known import KnownMemories
 from zorkgpt.memory.learning import Learner
 from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.parts import (
@@ -72,22 +71,8 @@ if TYPE_CHECKING:
     from zorkgpt.embeddings.provider import EmbeddingProvider
     from zorkgpt.memory.dedup.judge import Judge
 
-_Opened = TypeVar("_Opened")
-
-
-class _UntilClosed(Generic[_Opened]):
-    """An attribute of a memory that can be read until the memory is closed. Then it raises a `MemoryStoreError`."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __set__(self, memory: "AgentMemory", part: _Opened) -> None:
-        vars(memory)[self._name] = part
-
-    def __get__(self, memory: "AgentMemory", owner: type) -> _Opened:
-        memory._check_open()
-        memory._leave_counts_to_parent()
-        return cast("_Opened", vars(memory)[self._name])
+_UNTIL_CLOSED = ("store", "_writer", "_known", "_recorder", "_learner", "_deduplicator")
+"""The attributes that a memory has until it is closed."""
 
 
 class AgentMemory:
@@ -120,13 +105,6 @@ class AgentMemory:
     _allows_scope: ClassVar[bool] = True
     """Whether the memory can be opened with a scope."""
 
-    store = _UntilClosed[Store]()
-    _writer = _UntilClosed[MemoryWriter]()
-    _known = _UntilClosed[KnownMemories]()
-    _recorder = _UntilClosed[TurnRecorder]()
-    _learner = _UntilClosed[Learner]()
-    _deduplicator = _UntilClosed[Deduplicator | None]()
-
     def __init__(
         self,
         logger: logging.Logger | None = None,
@@ -152,9 +130,7 @@ class AgentMemory:
         address = path or settings.path
         if isinstance(address, ScopedStore) and not self._allows_scope:
             raise TypeError(f"A {type(self).__name__} has no scope. Use `AgentMemory.open`.")
-        self._is_closed = False
-        self._process = os.getpid()
-        self.store = open_store(address) if isinstance(address, (str, Path)) else address
+        self.store: Store = open_store(address) if isinstance(address, (str, Path)) else address
         self._name = self.store.name
         self._scope: PlaceScope = self.store.scope
         self._runs = self.store.path.parent / RUNS if path else settings.runs
@@ -172,6 +148,7 @@ class AgentMemory:
         self._learner = Learner(self._writer, self._recorder, synthesizer, self._state, self._log)
         index = None if self._deduplicator is None else self._deduplicator.index
         self._searcher = Searcher(self._known, index)
+        _OPEN.add(self)
 
     @classmethod
     def open(
@@ -229,7 +206,7 @@ class AgentMemory:
         return memory
 
     def __enter__(self) -> Self:
-        self._check_open()
+        self._writer.refresh()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -237,25 +214,22 @@ class AgentMemory:
 
     def close(self) -> None:
         """End the episode and close the store. Closing again does nothing."""
-        if self._is_closed:
+        if "store" not in vars(self):
             return
         self.new_episode()
         if self._deduplicator is not None:
             self._deduplicator.close()
         self.store.close()
-        self._is_closed = True
+        _OPEN.discard(self)
+        for name in _UNTIL_CLOSED:
+            delattr(self, name)
 
-    def _check_open(self) -> None:
-        """Raise MemoryStoreError if the memory is closed."""
-        if self._is_closed:
-            raise MemoryStoreError(f"The memory at {self._name} is closed. Open it again.")
+    if not TYPE_CHECKING:
 
-    def _leave_counts_to_parent(self) -> None:
-        """Drop pending counts if this is a child process, because its parent writes them."""
-        if self._process != os.getpid():
-            self._process = os.getpid()
-            self._writer.visits.drop()
-            self._writer.credit.drop()
+        def __getattr__(self, name: str) -> object:
+            if name in _UNTIL_CLOSED:
+                raise MemoryStoreError(f"The memory at {self._name} is closed. Open it again.")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
     def parts(self) -> Parts:
@@ -916,6 +890,20 @@ class AgentMemory:
         where = "" if place is None else f" at {place_in_words(place)}"
         return MemoryEditError(f"There is no memory with the id or title {quoted(memory)}{where}.")
 
+
+_OPEN: WeakSet[AgentMemory] = WeakSet()
+"""The memories that are open in this process."""
+
+
+def _leave_counts_to_parent() -> None:
+    """Drop the counts that are not written yet in a child process, because its parent writes them."""
+    for memory in _OPEN:
+        memory._writer.visits.drop()
+        memory._writer.credit.drop()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_counts_to_parent)
 
 _DEFAULTS = {
     name: parameter.default

@@ -6,13 +6,10 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial, update_wrapper
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.parts import Parts
-
-if TYPE_CHECKING:
-    pass
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")

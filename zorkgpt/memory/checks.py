@@ -9,44 +9,21 @@ from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 from pathlib import Path
 from types import UnionType
-from typing import Any
+from typing import Any, get_origin, get_type_hints
 
 from zorkgpt.bounded import ReadLimits, parse_json
 from zorkgpt.errors import ConfigurationError, OutOfBounds
-from zorkgpt.memory.models import Category, Memory, MemoryStatus
+from zorkgpt.memory.models import MEMORY_FIELDS, Category, Memory, MemoryStatus
 from zorkgpt.memory.places import LIMIT
 from zorkgpt.memory.world import World
 from zorkgpt.text import quoted
 
-_KINDS: dict[str, type | UnionType] = {
-    "category": str,
-    "title": str,
-    "episode": int | str,
-    "turns": str,
-    "score_change": int | None,
-    "text": str,
-    "status": str,
-    "superseded_by": str | None,
-    "superseded_at_turn": int | None,
-    "superseded_in_episode": int | str | None,
-    "invalidation_reason": str | None,
-    "observation_count": int,
-    "tried": int,
-    "worked": int,
-    "died": int,
-    "pinned": bool,
-    "vetoed": bool,
-    "action": str,
-    "outcome": str,
-    "claims": tuple,
-    "when": tuple,
-    "first_episode": int | str | None,
-    "kind": str | None,
-    "metadata": dict,
-    "expires_at": str | None,
-    "valid_from": str | None,
-    "id": str,
-}
+_KINDS: dict[str, Any] = {
+    name: hint if isinstance(hint, UnionType) else get_origin(hint) or hint
+    for name, hint in get_type_hints(Memory).items()
+    if name in MEMORY_FIELDS
+} | {"status": str}
+"""The type of each stored field. `check_fields` names the valid statuses."""
 _values_of = attrgetter(*_KINDS)
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]|[\ud800-\udfff]")
 """Control characters other than white space, and unpaired surrogates."""

@@ -56,13 +56,12 @@ ABOUT_THINGS = frozenset((*_HELD_BY, *_OF_A_THING))
 """The relations that the ledger of things decides."""
 _STATES = frozenset(chain.from_iterable(STATES.values()))
 
-_THING = re.compile(rf"(?P<name>.*) #(?P<number>-?\d{{1,18}}) (?P<relation>{'|'.join(_OF_A_THING)})")
-_HELD = re.compile(r"(?P<name>.*) #(?P<number>-?\d{1,18}) (?P<relation>in|on) (?P<holder>.*) #(?P<other>-?\d{1,18})")
-_WAY = re.compile(r"(?P<name>.*) leads to (?P<holder>.*) #(?P<other>-?\d{1,18})")
-_SHORT = re.compile(
-    rf"(?P<number>-?\d{{1,18}}) (?:(?P<relation>{'|'.join(_OF_A_THING)})|(?P<held>in|on) (?P<other>-?\d{{1,18}}))"
-    r"|(?P<way>.+) leads to (?P<to>-?\d{1,18})"
+_NUMBER = r"-?\d{1,18}"
+_THING = re.compile(
+    rf"(?:(?P<name>.*) #)?(?P<number>{_NUMBER}) "
+    rf"(?:(?P<relation>{'|'.join(_OF_A_THING)})|(?P<held>in|on) (?:(?P<holder>.*) #)?(?P<other>{_NUMBER}))"
 )
+_WAY = re.compile(rf"(?P<name>.+) leads to (?:(?P<holder>.*) #)?(?P<other>{_NUMBER})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +124,12 @@ def parse_claim(text: str) -> Claim | None:
     text = text.strip()
     if text in _OF_THE_PLACE:
         return Claim(Relation(text))
-    if match := _SHORT.fullmatch(text):
-        if match["way"]:
-            return Claim(Relation.LEADS, None, match["way"], int(match["to"]))
-        other = int(match["other"]) if match["other"] else None
-        return Claim(Relation(match["relation"] or match["held"]), int(match["number"]), other=other)
     if match := _THING.fullmatch(text):
-        return Claim(Relation(match["relation"]), int(match["number"]), match["name"])
-    if match := _HELD.fullmatch(text):
-        holder = int(match["other"]), match["holder"]
-        return Claim(Relation(match["relation"]), int(match["number"]), match["name"], *holder)
+        other = int(match["other"]) if match["other"] else None
+        relation = Relation(match["relation"] or match["held"])
+        return Claim(relation, int(match["number"]), match["name"] or "", other, match["holder"] or "")
     if match := _WAY.fullmatch(text):
-        return Claim(Relation.LEADS, None, match["name"], int(match["other"]), match["holder"])
+        return Claim(Relation.LEADS, None, match["name"], int(match["other"]), match["holder"] or "")
     return None
 
 

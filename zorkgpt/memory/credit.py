@@ -115,14 +115,10 @@ def is_same_action(one: str, other: str) -> bool:
 def _matches(outcome: str, turn: ZMachineContext) -> bool | None:
     """Return whether the turn has the recorded outcome. None if unknown."""
     now = outcome_of(turn)
-    if outcome == DIED or destination_in(outcome) is not None:
-        return now == outcome
-    if now == DIED:
-        # If the cause is unknown, the player may have died before the action had an effect.
-        return None if turn.loss is None or turn.loss.cause is None else False
-    if not now:
-        return None
-    return (now == NO_EFFECT) == (outcome == NO_EFFECT)
+    is_specific = outcome == DIED or destination_in(outcome) is not None
+    # If the cause of a death is unknown, the player may have died before the action had an effect.
+    is_unknown = not now or (now == DIED and (turn.loss is None or turn.loss.cause is None))
+    return None if is_unknown and not is_specific else _is_promised(outcome, now)
 
 
 def loss_recurred(subject: SubjectKey, memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
@@ -335,14 +331,14 @@ def _has_happened(
         return False
     tries = experience.tries(location_id).items()
     results = [row.result for tried, rows in tries if is_same_action(tried, action) for row in rows]
-    return same_episode(memory.episode, episode) or any(_is_promised(memory, result) for result in results)
+    return same_episode(memory.episode, episode) or any(_is_promised(memory.outcome, result) for result in results)
 
 
-def _is_promised(memory: Memory, result: str) -> bool:
-    """Return whether a memory promises the result of an action, in the form of `Memory.outcome`."""
-    if memory.outcome == DIED or destination_in(memory.outcome) is not None:
-        return result == memory.outcome
-    return result not in ("", DIED) and (result == NO_EFFECT) == (memory.outcome == NO_EFFECT)
+def _is_promised(outcome: str, result: str) -> bool:
+    """Return whether the outcome of a memory promises the result of an action, in the form of `Memory.outcome`."""
+    if outcome == DIED or destination_in(outcome) is not None:
+        return result == outcome
+    return result not in ("", DIED) and (result == NO_EFFECT) == (outcome == NO_EFFECT)
 
 
 def failure_reason(memory: Memory) -> str:

@@ -239,11 +239,11 @@ class Memory:
 
     def __post_init__(self) -> None:
         if type(self.persistence) is not Persistence:
-            _set(self, "persistence", _persistence_of(self.persistence, self.title))
+            _set(self, "persistence", _member_of(Persistence, self.persistence, "persistence", self.title))
         if type(self.status) is not MemoryStatus and isinstance(self.status, str):
             _set(self, "status", _STATUSES.get(self.status, self.status))
         if self.kind is not None and type(self.kind) is not MemoryKind:
-            _set(self, "kind", _kind_of(self.kind, self.title))
+            _set(self, "kind", _member_of(MemoryKind, self.kind, "kind", self.title))
         if self.id and not _ID.fullmatch(self.id):
             raise ValueError(f"The id of memory {self.title!r} is {self.id!r}; it must be 16 hexadecimal digits.")
         if self.first_episode is not None and same_episode(self.first_episode, self.episode):
@@ -299,25 +299,17 @@ def _turn_in(text: str) -> int | str:
     return int(text) if text.isdecimal() and len(text) <= _LONGEST_TURN else text
 
 
-_PERSISTENCES = {kind.value: kind for kind in Persistence}
 _STATUSES = {status.value: status for status in MemoryStatus}
-_KINDS = {kind.value: kind for kind in MemoryKind}
 
 
-def _persistence_of(given: object, title: str) -> Persistence:
-    persistence = _PERSISTENCES.get(given) if isinstance(given, str) else None
-    if persistence is None:
-        valid = ", ".join(repr(member.value) for member in Persistence)
-        raise ValueError(f"Invalid persistence {quoted(given)} of memory {quoted(title)}: must be one of {valid}.")
-    return persistence
-
-
-def _kind_of(given: object, title: str) -> MemoryKind:
-    kind = _KINDS.get(given) if isinstance(given, str) else None
-    if kind is None:
-        valid = ", ".join(repr(member.value) for member in MemoryKind)
-        raise ValueError(f"Invalid kind {quoted(given)} of memory {quoted(title)}: must be None or one of {valid}.")
-    return kind
+def _member_of(kind: "type[Persistence] | type[MemoryKind]", given: Any, field_name: str, title: str) -> Any:
+    try:
+        return kind(given)
+    except ValueError:
+        valid = ", ".join(repr(member.value) for member in kind)
+        none = "None or " if kind is MemoryKind else ""
+        message = f"Invalid {field_name} {quoted(given)} of memory {quoted(title)}: must be {none}one of {valid}."
+        raise ValueError(message) from None
 
 
 def episode_key(episode: int | str) -> int | str:
