@@ -16,6 +16,7 @@ from zorkgpt.memory.storage.document import parse, render
 from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.storage.sql_store import PostgresStore
 from zorkgpt.memory.upkeep.exchange import add_missing
+from zorkgpt.record.events import EventKind, EventRow, Events
 
 BY_HAND = (
     "\ufeffA line above.\r\n# Location Memories\r\n\r\n## Location 9: Attic\r\n**Visits:** 3 | **Episodes:** 1, x\r\n"
@@ -50,6 +51,15 @@ def test_lost_connection_is_replaced(postgres):
         end_connections(postgres)
         assert manager.add_memory(5, "Hall", memory("Second"))
         assert titles(manager) == ["First", "Second"]
+
+
+def test_event_is_recorded_after_the_connection_was_lost(postgres):
+    with postgres.open() as manager:
+        events = Events(manager.store.database)
+        assert titles(manager) == []
+        end_connections(postgres)
+        events.add(1, EventRow(2, EventKind.DECISION, "{}"))
+        assert events.of(1) == [EventRow(2, EventKind.DECISION, "{}")]
 
 
 def test_unreachable_server_is_named_and_cache_is_kept(postgres, caplog):

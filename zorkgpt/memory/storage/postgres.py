@@ -4,7 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -236,8 +236,17 @@ class PostgresDatabase:
 
     @contextmanager
     def _begun(self) -> "Iterator[_Connection]":
+        from psycopg import OperationalError
+
         connection, depth = self._connected(), self._depth
-        with connection.transaction():
+        with ExitStack() as transaction:
+            try:
+                transaction.enter_context(connection.transaction())
+            except OperationalError:
+                if depth or not connection.closed:
+                    raise
+                connection = self._connected()
+                transaction.enter_context(connection.transaction())
             self._depth = depth + 1
             try:
                 yield connection
