@@ -239,7 +239,7 @@ def claim_workdir(config: GameConfiguration, story: StoryIdentity) -> None:
         WorkdirError: If it belongs to another story, or can't be created or written.
     """
     workdir, mark = Path(config.zork_game_workdir), StoryMark.of(story.summary())
-    check_story(workdir, mark, config.episode_log_file)
+    check_story(workdir, mark)
     prepare_workdir(workdir)
     mark_folder(workdir, mark)
 

@@ -110,11 +110,8 @@ def test_folder_names_are_safe(bundled_story, file, folder):
     assert folders() == [folder]
 
 
-@pytest.mark.parametrize("marked", [True, False])
-def test_folder_of_another_story_is_refused(other, errors, marked):
+def test_folder_of_another_story_is_refused(other, errors):
     assert play("--workdir", "mine") == ExitCode.OK
-    if not marked:
-        Path("mine", MARKER).unlink()
     before = contents(Path("mine"))
     assert play("--workdir", "mine", "--game", other) == ExitCode.BAD_INPUT
     message = errors()

@@ -123,7 +123,7 @@ def _files(config: GameConfiguration, story: Story | None, *, is_given: bool) ->
         if story is not None:
             mark = StoryMark.of(story.summary())
             if is_given:
-                check_story(workdir, mark, config.episode_log_file)
+                check_story(workdir, mark)
             else:
                 workdir = kept_folder(workdir, mark, may_share=not config.names_workdir) or workdir
         prepare_workdir(workdir)

@@ -29,7 +29,7 @@ from zorkgpt.cli.paths import SavedGameOption, WorkdirOption
 from zorkgpt.files import write_file
 from zorkgpt.memory.ids import MemoryId
 from zorkgpt.memory.places import place_label
-from zorkgpt.runlog.story_folder import StoryMark, stories_of
+from zorkgpt.runlog.story_folder import StoryMark, read_mark
 from zorkgpt.text import number_of, visible
 
 if TYPE_CHECKING:
@@ -342,22 +342,18 @@ def _copy(store: "Store", to: Path) -> None:
 def _story_of(folder: Path | None, game: str | None) -> "Story":
     """Return the story to which the memories in a folder belong."""
     from game_interface.story import find_story, list_stories
-    from session.game_configuration import GameConfiguration
 
     if folder is None:
         if game is None:
             fail("Memories in a database can belong to any story. Choose the story with --game.")
         return find_story(game)
-    played = stories_of(folder, GameConfiguration.load().episode_log_file)
-    names = " and of ".join(map(str, played.values()))
-    if game is None and played:
-        available = [each.story for each in list_stories() if each.story and each.story.sha256 in played]
-        if len(available) != 1 or len(played) != 1:
-            fail(f"{folder} has the memories of {names}. Choose the story with --game.")
-        return available[0]
+    mark = read_mark(folder)
+    if game is None and mark:
+        available = (each.story for each in list_stories() if each.story and each.story.sha256 == mark.sha256)
+        return next(available, None) or fail(f"{folder} has the memories of {mark}. Choose the story with --game.")
     story = find_story(game)
-    if played and story.sha256 not in played:
-        fail(f"{folder} has the memories of {names}, not of {StoryMark.of(story.summary())}.")
+    if mark and story.sha256 != mark.sha256:
+        fail(f"{folder} has the memories of {mark}, not of {StoryMark.of(story.summary())}.")
     return story
 
 

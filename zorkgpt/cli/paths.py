@@ -42,7 +42,7 @@ def run_configuration(
     config = GameConfiguration.load()
     if workdir is not None and (_has_run(workdir, config) or not story_folders(workdir)):
         if game is not None and (mark := read_mark(workdir)):
-            check_story(workdir, _story_named(game, [StoryFolder(workdir, mark)]), config.episode_log_file)
+            check_story(workdir, _story_named(game, [StoryFolder(workdir, mark)]))
         return config.with_workdir(workdir)
     root = Path(config.zork_game_workdir) if workdir is None else workdir
     folders = story_folders(root)
@@ -77,7 +77,6 @@ def story_folder(config: "GameConfiguration", story: StoryMark) -> Path:
         Path(config.zork_game_workdir),
         story,
         files=config.kept_files,
-        log_name=config.episode_log_file,
         may_share=not config.names_workdir,
     )
 

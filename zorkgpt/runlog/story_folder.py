@@ -17,11 +17,9 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from zorkgpt.encoding import as_json
-from zorkgpt.errors import FileError, WorkdirError
+from zorkgpt.errors import WorkdirError
 from zorkgpt.files import create_file
-from zorkgpt.run_folder import MARKER, RUNS, episodes_in, run_directory
-from zorkgpt.runlog.episodes import read_events
-from zorkgpt.runlog.events import EpisodeStarted
+from zorkgpt.run_folder import MARKER, RUNS
 
 _LOCK = ".stories.lock"
 _LOCK_TIMEOUT_S = 30
@@ -113,36 +111,15 @@ def story_folders(root: Path) -> list[StoryFolder]:
     return [folder for _, folder in sorted(folders, key=lambda pair: pair[0], reverse=True)]
 
 
-def stories_of(folder: Path, log_name: str) -> dict[str, StoryMark]:
-    """Return the stories of a folder by sha256: that of its marker or, without one, those in its logs.
-
-    Raises:
-        WorkdirError: If the marker is damaged or can't be read.
-    """
-    mark = read_mark(folder)
-    return {mark.sha256: mark} if mark else _stories_played(folder, log_name)
-
-
-def _stories_played(folder: Path, log_name: str) -> dict[str, StoryMark]:
-    played = {}
-    for episode in episodes_in(folder):
-        with suppress(FileError, ValidationError):
-            started = next(read_events(run_directory(folder, episode) / log_name), None)
-            if isinstance(started, EpisodeStarted):
-                mark = StoryMark.of(started.story)
-                played[mark.sha256] = mark
-    return played
-
-
-def check_story(folder: Path, story: StoryMark, log_name: str) -> None:
+def check_story(folder: Path, story: StoryMark) -> None:
     """Check that the folder does not belong to another story.
 
     Raises:
-        WorkdirError: If it does, by its marker or, without one, by its logs.
+        WorkdirError: If its marker says so.
     """
-    theirs = stories_of(folder, log_name)
-    if theirs and story.sha256 not in theirs:
-        raise _wrong_story(folder, next(iter(theirs.values())), story)
+    theirs = read_mark(folder)
+    if theirs and theirs.sha256 != story.sha256:
+        raise _wrong_story(folder, theirs, story)
 
 
 def _wrong_story(folder: Path, theirs: StoryMark, ours: StoryMark) -> WorkdirError:
@@ -190,12 +167,11 @@ def kept_folder(root: Path, story: StoryMark, *, may_share: bool = True) -> Path
     return None
 
 
-def folder_for(root: Path, story: StoryMark, *, files: Sequence[str], log_name: str, may_share: bool = True) -> Path:
+def folder_for(root: Path, story: StoryMark, *, files: Sequence[str], may_share: bool = True) -> Path:
     """Return the story's folder in `root`. Create it if there is none yet.
 
     Args:
         files: Names of the files in a story's folder.
-        log_name: The name of an episode's log.
         may_share: See `kept_folder`.
 
     Raises:
@@ -207,7 +183,7 @@ def folder_for(root: Path, story: StoryMark, *, files: Sequence[str], log_name: 
         root.mkdir(parents=True, exist_ok=True)
         with _locked(root):
             kept = kept_folder(root, story, may_share=may_share)
-            return kept or _new_folder(root, story, files, log_name)
+            return kept or _new_folder(root, story, files)
     except OSError as error:
         where = error.filename or root
         raise WorkdirError(
@@ -224,8 +200,8 @@ def _locked(root: Path) -> Iterator[None]:
         raise WorkdirError(f"{root / _LOCK} has been held by another process for {_LOCK_TIMEOUT_S} s.") from None
 
 
-def _new_folder(root: Path, story: StoryMark, files: Sequence[str], log_name: str) -> Path:
-    folder = next(folder for folder in _candidates(root, story) if _is_free(folder, story, files, log_name))
+def _new_folder(root: Path, story: StoryMark, files: Sequence[str]) -> Path:
+    folder = next(folder for folder in _candidates(root, story) if _is_free(folder, files))
     folder.mkdir(exist_ok=True)
     mark_folder(folder, story)
     return folder
@@ -242,17 +218,14 @@ def _candidates(root: Path, story: StoryMark) -> Iterator[Path]:
         number += 1
 
 
-def _is_free(folder: Path, story: StoryMark, files: Sequence[str], log_name: str) -> bool:
-    """Return whether the folder does not exist, is empty, or was created for this story by a person."""
+def _is_free(folder: Path, files: Sequence[str]) -> bool:
+    """Return whether the folder does not exist, is empty, or was created for a story by a person."""
     if read_mark(folder) is not None:
         return False
     if not folder.exists() and not folder.is_symlink():
         return True
     if not folder.is_dir():
         return False
-    played = _stories_played(folder, log_name)
-    if played:
-        return set(played) == {story.sha256}
     begun = tuple(f"{Path(name).stem}." for name in files)
     names = [path.name for path in folder.iterdir()]
     return not names or any(name in (*files, RUNS) or name.startswith(begun) for name in names)
