@@ -113,8 +113,9 @@ class TurnCycle:
             try:
                 return self._play(action, finish)
             except UndoRequested:
-                if self._undo.undo():
-                    self._managers.checkpoints.save()
+                with self._services.turn():
+                    if self._undo.undo():
+                        self._managers.checkpoints.save()
 
     def apply(self, applied: Iterable[Work]) -> LastAnswers:
         """Run background work to its next pause. Return its names and the changes of the memory."""

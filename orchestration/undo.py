@@ -51,7 +51,7 @@ class UndoHistory:
         before = self._states.pop()
         self._game.restore_state(before.game)
         if self._memory and before.memory is not None:
-            self._memory.restore(before.memory)
+            self._memory.undo_to(before.memory)
         self._objectives.restore(before.objectives)
         self._state.latest = before.latest
         self._state.observe(self._game.observe())

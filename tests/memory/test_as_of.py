@@ -13,7 +13,10 @@ from tests.fixtures.runs import AfterTurn, a_run, a_walkthrough
 from tests.fixtures.stores import journal_file, past_of
 from zorkgpt.cli.memories import app
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.provenance import is_known
+from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.runlog.episodes import read_episode
+from zorkgpt.viewer.memory_threads import MemoryThreads
 from zorkgpt.viewer.run_files import open_run
 
 
@@ -70,11 +73,20 @@ def test_as_of_after_a_restored_journal(tmp_path):
     play = Play(tmp_path, 2)
     play.turn(1, adds("A"))
     point = play.manager.snapshot()
-    play.turn(2, adds("B"))
+    play.turn(2, adds("B"), invalidates("A"))
+    play.turn(3, adds("C"))
+    path = tmp_path / "Memories.md"
+    reader = MemoryThreads(sidecar(path), path)
+    reader.refresh()
+    assert len(reader.of_place(5)) == 3
     resumed = Play(tmp_path, 2)
     resumed.manager.revert_to(point)
     resumed.turn(2, adds("Another"))
-    assert [memory.title for memory in resumed.manager.as_of(2, 9)[5]] == ["A", "Another"]
+    resumed.turn(3)
+    for turn, titles in ((1, ["A"]), (2, ["A", "Another"]), (9, ["A", "Another"])):
+        assert [memory.title for memory in resumed.manager.as_of(2, turn)[5]] == titles
+    reader.refresh()
+    assert [[version["kind"] for version in thread] for thread in reader.of_place(5)] == [["added"], ["added"]]
 
 
 @pytest.mark.parametrize("persistence", ["permanent", "ephemeral"])
@@ -83,8 +95,8 @@ def test_repeated_turn_counts_as_the_latest(tmp_path, persistence):
     for turn, title in ((5, "A"), (7, "B"), (3, "C")):
         play.turn(turn, adds(title, persistence=persistence))
     past = past_of(tmp_path / "Memories.md")
-    titles = [[memory.title for memory in past.all_memories(2, turn).get(5, ())] for turn in (4, 6, 7)]
-    assert titles == [[], ["A"], ["A", "B", "C"]]
+    titles = [[memory.title for memory in past.memories_at(2, turn).get(5, ())] for turn in (4, 6, 7)]
+    assert titles == [["A", "B", "C"]] * 3
 
 
 def test_changes_after_the_last_turn_belong_to_it_until_the_next_one(tmp_path):
@@ -94,7 +106,7 @@ def test_changes_after_the_last_turn_belong_to_it_until_the_next_one(tmp_path):
         by_hand.add_memory(5, "Hall", memory("By hand"))
 
     def titles(turn):
-        return [memory.title for memory in past_of(tmp_path / "Memories.md").all_memories(2, turn)[5]]
+        return [memory.title for memory in past_of(tmp_path / "Memories.md").memories_at(2, turn)[5]]
 
     assert titles(1) == ["A", "By hand"]
     play.turn(2)
@@ -244,7 +256,7 @@ def test_every_turn_of_a_real_run_matches(played):
     then = past_of(folder / "Memories.md")
     assert any(row[2] == "ephemeral" for kept in seen.values() for place in kept.values() for row in place)
     for (episode, turn), expected in seen.items():
-        remembered = then.all_memories(episode, turn)
+        remembered = then.memories_at(episode, turn)
         assert {place: [comparable(memory) for memory in kept] for place, kept in remembered.items()} == expected, (
             episode,
             turn,
@@ -258,7 +270,7 @@ def test_shown_memories_are_those_of_the_turn_before(played):
     line_count = 0
     for event in read_episode(folder, 2):
         if isinstance(event, TurnRecord) and event.memory_shown:
-            texts = {memory.text for memory in then.all_memories(2, event.turn - 1).get(event.before.location_id, ())}
+            texts = {memory.text for memory in then.memories_at(2, event.turn - 1).get(event.before.location_id, ())}
             lines = [line for line in event.memory_shown.splitlines() if line.lstrip().startswith("[")]
             line_count += len(lines)
             assert all(any(text in line for text in texts) for line in lines)
@@ -278,5 +290,5 @@ def test_episode_without_changes_is_known_from_its_log(tmp_path):
     log = tmp_path / "runs" / "3" / "episode_log.jsonl"
     log.parent.mkdir(parents=True)
     log.write_text("{}\n")
-    past = past_of(tmp_path / "Memories.md")
-    assert [past.knows(episode) for episode in (2, 3, 4)] == [True, True, False]
+    with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:
+        assert [is_known(manager.store, episode) for episode in (2, 3, 4)] == [True, True, False]

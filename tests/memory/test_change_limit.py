@@ -12,7 +12,7 @@ from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.objects import PlacedObject
-from zorkgpt.memory.turns_undone import undo_since
+from zorkgpt.memory.upkeep.undoing import undo_since
 
 OLD = [f"Old {number}" for number in range(45)]
 
@@ -217,7 +217,7 @@ def test_undo_command_lists_and_undoes(home):
         return done.exit_code, [line.split(": ")[0] for line in (done.stdout or done.stderr).splitlines()]
 
     what = ["removed", "restored", "removed", "restored"]
-    kept = ["kept, changed by a person since", "kept, replaced by “New 4”, which a person has changed since"]
+    kept = ["kept, changed by a person since", "kept, replaced by “New 4”, changed by a person since"]
     code, lines = run("--since", "2:3", "--list")
     assert (code, lines[-1]) == (0, "Only listed. Without --list")
     assert lines[:-1] == [*what, *kept]

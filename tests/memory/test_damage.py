@@ -20,7 +20,7 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.damage import is_damaged
 from zorkgpt.memory.storage.document import parse, render
 from zorkgpt.memory.storage.lasting import EVERY
-from zorkgpt.memory.upkeep.deletions import deletions, restore
+from zorkgpt.memory.upkeep.undoing import deletions, undo
 
 HALL = memory("Rug", text="The rug hides a trap door.")
 ATTIC = memory("Rope", text="A rope lies beside the table.")
@@ -243,7 +243,7 @@ def test_deleting_or_emptying_the_file_deletes_all_memories(path, sound, caplog,
         ]
         assert caplog.text.count("3 memories are no longer in the file") == 1
         (deletion,) = deletions(manager.store)
-        assert restore(manager.store, deletion) == 3
+        assert [each.kept_because for each in undo(manager.store, deletion)] == [""] * 3
         assert deletions(manager.store) == []
     assert [memory for _, memory in parse(path.read_bytes()).find(EVERY)] == [
         memory for _, memory in parse(sound).find(EVERY)
@@ -273,7 +273,7 @@ def test_file_deleted_after_its_first_change_can_be_undone(path):
         manager.add_memory(5, "Hall", HALL)
     path.unlink()
     with SimpleMemoryManager.open(path) as manager:
-        assert [len(deletion.changes) for deletion in deletions(manager.store)] == [1]
+        assert [len(deletion.records) for deletion in deletions(manager.store)] == [1]
 
 
 def test_memories_missing_from_a_shorter_file_are_reported_with_lines_not_understood(path, sound):

@@ -91,7 +91,7 @@ def test_older_copy_from_git_is_a_return_of_a_person(repository):
         assert (first.title, first.text) == ("First", "The text of First.")
         assert (first.source, first.edited_by_person) == ("agent", False), "it keeps its source"
         assert manager.as_of(1, 3)
-    assert changes(repository, 3) == [("undone", "hand", "Second"), ("undone", "hand", "First")]
+    assert changes(repository, 3) == [("reverted", "hand", "Second"), ("reverted", "hand", "First")]
 
 
 def test_branches_can_be_switched(repository):

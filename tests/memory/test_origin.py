@@ -11,11 +11,11 @@ from tests.fixtures.hashing import HashingEmbeddings
 from tests.fixtures.memory import memory
 from tests.fixtures.stores import journal_rows
 from zorkgpt.cli.memory_changes import app
-from zorkgpt.memory.dedup.consolidation import undo, undoable
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory, fields_of, memory_of
 from zorkgpt.memory.storage.document import parse
 from zorkgpt.memory.storage.entry import parse_entry, render_entry
+from zorkgpt.memory.upkeep.undoing import undo, undoable
 
 GATE = "The lever opens the gate."
 MORE = "The lever opens the gate, which squeaks loudly when it moves."
@@ -117,12 +117,12 @@ def test_refinement_keeps_the_first_episode_and_can_be_undone(path):
             (GATE, "SUPERSEDED", 1, 2, "132→40", 2),
             (MORE, "ACTIVE", 1, 3, "132→17", 3),
         ]
-        assert undo(manager.store, undoable(manager.store.journal)[0])
+        assert not any(each.kept_because for each in undo(manager.store, undoable(manager.store)[0]))
         assert [(memory.text, memory.status, *seen(memory)) for memory in kept(path)] == [
             (GATE, "ACTIVE", 1, 2, "132→40", 2),
             (MORE, "ACTIVE", None, 3, "17", 1),
         ]
-        assert [merge.changes[0].kind for merge in undoable(manager.store.journal)] == []
+        assert [merge.records[-1].change.kind for merge in undoable(manager.store)] == []
 
 
 def test_undone_refinement_keeps_its_own_observations(path):
@@ -130,7 +130,7 @@ def test_undone_refinement_keeps_its_own_observations(path):
         manager.add_memory(5, "Hall", memory("Gate", episode=1, turns="132", text=GATE))
         manager.add_memory(5, "Hall", memory("Gate", episode=3, turns="17", text=MORE))
         manager.add_memory(5, "Hall", memory("Gate", episode=4, turns="5", text=MORE))
-        assert undo(manager.store, undoable(manager.store.journal)[-1])
+        assert not any(each.kept_because for each in undo(manager.store, undoable(manager.store)[-1]))
     assert [seen(memory) for memory in kept(path)] == [(None, 1, "132", 1), (3, 4, "17→5", 2)]
 
 
@@ -142,7 +142,7 @@ def test_marks_of_a_refined_memory_survive_the_undo(path, mark):
         with manager.store.transaction() as draft:
             refined = draft.lasting.memories(5)[0]
             draft.replace(5, refined, replace(refined, **{mark: True}), mark)
-        assert undo(manager.store, undoable(manager.store.journal)[-1])
+        assert not any(each.kept_because for each in undo(manager.store, undoable(manager.store)[-1]))
     refined = kept(path)[0]
     assert (refined.status, getattr(refined, mark), refined.observation_count) == ("ACTIVE", True, 1)
 
@@ -153,7 +153,7 @@ def test_removed_refinement_can_be_undone(path):
         manager.add_memory(5, "Hall", memory("Gate", episode=3, turns="17", text=MORE))
         with manager.store.transaction() as draft:
             draft.remove(5, draft.lasting.memories(5)[1])
-        assert undo(manager.store, undoable(manager.store.journal)[0])
+        assert not any(each.kept_because for each in undo(manager.store, undoable(manager.store)[0]))
     assert [(memory.text, memory.status) for memory in kept(path)] == [(GATE, "ACTIVE")]
 
 
@@ -183,7 +183,7 @@ def test_consolidation_keeps_first_and_last_episodes(path, order):
         found = [(*seen(memory), memory.status) for memory in kept(path)[1:]]
         assert found[0] == (1, 2, "132→5", 2, "ACTIVE")
         assert found[1][-1] == "SUPERSEDED"
-        assert undo(manager.store, undoable(manager.store.journal)[0])
+        assert not any(each.kept_because for each in undo(manager.store, undoable(manager.store)[0]))
     assert [(*seen(memory), memory.status) for memory in kept(path)[1:]] == [
         (None, both[at].episode, both[at].turns, 1, "ACTIVE") for at in order
     ]

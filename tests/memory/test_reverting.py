@@ -11,9 +11,9 @@ from tests.fixtures.memory import memory
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import OBJECTIVES
+from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.markdown import MarkdownStore
-
-_TABLES = ("journal", "judgments", "turns")
 
 
 class Marked:
@@ -25,7 +25,6 @@ class Marked:
         self.memory = home.open(game_state=self.state)
         if not empty:
             self.add("Before")
-            self.memory.store.answers.put("before", {})
         self.memory.process_turn()
         self.point = self.memory.snapshot()
         self.before = self.contents()
@@ -37,10 +36,10 @@ class Marked:
 
     def contents(self) -> tuple[object, ...]:
         with self.home.open() as opened:
-            tables = [opened.store.database.rows(f"SELECT * FROM zorkgpt_{name}") for name in _TABLES]
+            turns = opened.store.database.rows("SELECT episode, turn, position FROM zorkgpt_turns")
             places = opened.store.lasting.places()
             every = opened.store.lasting.memories
-            return {place: every(place) for place in places}, opened.store.lasting.headings(places), tables, self.text()
+            return {place: every(place) for place in places}, opened.store.lasting.headings(places), turns, self.text()
 
     def text(self) -> str:
         """Return the text of the memories. "" for a file that has only its title."""
@@ -63,7 +62,6 @@ def test_every_store_returns_to_a_checkpoint(home, empty, places):
     for number in range(places):
         marked.add(f"Fact {number}", number, "Room")
         marked.add(f"Of the hall {number}")
-        marked.memory.store.answers.put(f"question {number}", {})
         marked.memory.process_turn()
     marked.revert()
     assert marked.contents() == marked.before
@@ -105,7 +103,8 @@ def test_changes_by_other_episodes_stay(home, when):
     headings = marked.contents()[1]
     assert [heading.episodes for heading in headings.values()] == [(2, 3), (3,)]
     with home.open() as opened:
-        assert {record.episode or record.turn_stamp.episode for record in opened.store.journal.records(start=1)} == {3}
+        effective = [each for each in opened.store.journal.records(start=1) if not each.is_of_repeated_turn]
+        assert {record.turn_stamp.episode for record in effective} == {3}
 
 
 @pytest.mark.parametrize("whose", ["a person's", "another episode's"])
@@ -122,6 +121,38 @@ def test_memory_that_others_have_changed_since_stays(home, whose):
     marked.revert()
     assert marked.titles() == ["Before", "Ours"]
     assert marked.contents()[0][5][1] == now[5][1]
+
+
+def test_reverted_changes_are_in_the_history(home):
+    marked = Marked(home)
+    marked.add("Ours")
+    marked.revert()
+    marked.add("Ours")
+    with home.open() as opened:
+        changes = opened.history("Ours")
+        assert [(change.kind, change.turn) for change in changes] == [("added", 4), ("reverted", None), ("added", 4)]
+        [explained] = opened.explain("Ours")
+        assert explained.made == explained.records[-1]
+
+
+def test_undone_turn_keeps_lasting_memories_and_counts(home):
+    state = SimpleNamespace(episode_id=2, turn_count=3)
+    with home.open(game_state=state) as manager:
+        manager.add_memory(5, "Hall", memory("Lamp is lit", "ephemeral"))
+        point = manager.snapshot()
+        state.turn_count += 1
+        manager.invalidate_memory(5, "Lamp is lit", "It went out.")
+        manager.add_memory(5, "Hall", memory("Door is open", "ephemeral"))
+        manager.add_memory(5, "Hall", memory("Bell"))
+        with manager.store.transaction(turn_stamp=TurnStamp(2, 4)) as draft:
+            draft.add(OBJECTIVES, "", memory("Open the chest"))
+        manager.undo_to(point)
+        assert [(each.title, each.status) for each in manager.ephemeral_cache[5]] == [("Lamp is lit", "ACTIVE")]
+        assert [each.title for each in manager.memory_cache[5]] == ["Bell"]
+        assert manager.store.lasting.memories(OBJECTIVES) == []
+        again = home.open(game_state=state)
+        again.restore(manager.snapshot())
+        assert again.ephemeral_cache == manager.ephemeral_cache
 
 
 def test_note_that_a_person_wrote_into_the_file_stays(tmp_path):

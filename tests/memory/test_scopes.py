@@ -367,7 +367,7 @@ def test_operations_on_the_whole_memory_are_refused_in_a_scope():
         memory.remember("cart", "The code is SAVE5.")
         store = memory.store
         for call in (
-            lambda: store.revert_to(store.position(), 1),
+            lambda: store.revert_to(0, 1),
             lambda: store.claim_episode(1),
             lambda: store.claim_subject("zork"),
         ):

@@ -368,7 +368,7 @@ def test_older_copy_saved_during_a_change_wins(path):
     assert titles(path) == ["First", "Third"]
     assert [(row["kind"], row["source"]) for row in journal_rows(path)][2:] == [
         ("invalidated", "agent"),
-        ("undone", "hand"),
+        ("reverted", "hand"),
         ("added", "agent"),
     ]
 

@@ -8,9 +8,10 @@ from typer.testing import CliRunner
 from tests.fixtures.dedup import ConstantJudge, fact, lines
 from tests.fixtures.hashing import HashingEmbeddings
 from zorkgpt.cli.memory_changes import app
-from zorkgpt.memory.dedup.consolidation import merge, undo, undoable
+from zorkgpt.memory.dedup.consolidation import merge
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.upkeep.undoing import undo, undoable
 
 GATE, AGAIN, CONTRARY = "The lever opens the gate.", "the lever opened the gate", "The lever does not open the gate."
 PULL, USE = "Pull the lever to open the iron gate.", "To open the iron gate, use the lever."
@@ -79,18 +80,18 @@ def test_superseding_by_title_is_not_a_merge(tmp_path):
     with opened(tmp_path) as manager:
         manager.add_memory(1, "Gate", fact(GATE, "Lever"))
         assert manager.supersede_memory(1, "Gate", "Lever", fact("The bell rings at noon.", "Bell"))
-        assert undoable(manager.store.journal) == []
+        assert undoable(manager.store) == []
 
 
 def test_merge_of_a_removed_memory_cannot_be_undone(old_file):
     with opened(old_file) as manager:
         manager.consolidate()
-        (what,) = undoable(manager.store.journal)
+        (what,) = undoable(manager.store)
         manager.forget(text=AGAIN)
-        assert not undo(manager.store, what)
+        assert any(each.kept_because for each in undo(manager.store, what))
         with manager.store.transaction() as draft:
             draft.add(1, "Gate", fact(AGAIN, turns="30"))
-        assert not undo(manager.store, what)
+        assert any(each.kept_because for each in undo(manager.store, what))
         assert lines(manager)[-1] == (AGAIN, "ACTIVE", "30", 1)
 
 
@@ -126,9 +127,9 @@ def test_undone_merge_is_restored_and_not_repeated(old_file):
     before = (old_file / "Memories.md").read_bytes()
     with opened(old_file) as manager:
         manager.consolidate()
-        (what,) = undoable(manager.store.journal)
-        assert undo(manager.store, what)
-        assert undoable(manager.store.journal) == []
+        (what,) = undoable(manager.store)
+        assert not any(each.kept_because for each in undo(manager.store, what))
+        assert undoable(manager.store) == []
     assert (old_file / "Memories.md").read_bytes() == before
     with opened(old_file) as manager:
         assert manager.consolidate() == []
@@ -142,9 +143,9 @@ def test_earlier_of_two_merges_can_be_undone(tmp_path):
     before = (tmp_path / "Memories.md").read_bytes()
     with opened(tmp_path) as manager:
         manager.consolidate()
-        for what in reversed(undoable(manager.store.journal)):
-            assert {change.kind for change in what.changes} == {"merged", "superseded"}
-            assert undo(manager.store, what)
+        for what in reversed(undoable(manager.store)):
+            assert {record.change.kind for record in what.records} == {"merged", "superseded"}
+            assert not any(each.kept_because for each in undo(manager.store, what))
     assert (tmp_path / "Memories.md").read_bytes() == before
 
 
@@ -152,7 +153,7 @@ def test_merge_into_a_memory_seen_again_can_be_undone(tmp_path):
     with opened(tmp_path) as manager:
         for text, turns in ((GATE, "5"), (AGAIN, "9"), (GATE, "12")):
             manager.add_memory(1, "Gate", fact(text, turns=turns))
-        assert undo(manager.store, undoable(manager.store.journal)[0])
+        assert not any(each.kept_because for each in undo(manager.store, undoable(manager.store)[0]))
         assert [(text, seen) for text, _, _, seen in lines(manager)] == [(GATE, 2), (AGAIN, 1)]
 
 

@@ -9,7 +9,6 @@ from tests.fixtures.runs import a_run
 from tests.fixtures.saved import trails_in
 from zorkgpt.errors import CheckpointError, FileError
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.provenance import AsOf
 from zorkgpt.run_folder import EPISODE_LOG, run_directory
 from zorkgpt.runlog.episodes import playing_lock, read_episode
 from zorkgpt.runlog.saved_episodes import find_resumable
@@ -33,7 +32,7 @@ def read_everything(workdir):
     with SimpleMemoryManager.open(workdir / "Memories.md") as memory:
         titles = {located.memory.title for located in memory.all_memories()}
         explanations = [story.to_dict() for title in sorted(titles) for story in memory.explain(title)]
-        past = AsOf(memory.store.journal, workdir / "runs").all_memories(1, TURNS)
+        past = memory.store.journal.memories_at(1, TURNS)
     return (
         read_episode(workdir, 1),
         asdict(trails_in(workdir)[0]),

@@ -23,7 +23,7 @@ from zorkgpt.text import indented, number_of, printable
 if TYPE_CHECKING:
     from zorkgpt.memory.manager import SimpleMemoryManager
     from zorkgpt.memory.models import Memory, SubjectKey
-    from zorkgpt.memory.provenance import AsOf, Provenance
+    from zorkgpt.memory.provenance import Provenance
     from zorkgpt.memory.retrieval import LocatedMemory
     from zorkgpt.memory.storage.history import HistoryRecord, Trial
     from zorkgpt.memory.world import World
@@ -123,7 +123,7 @@ def show(
 
 def _last_deletion(manager: "SimpleMemoryManager", place: "SubjectKey | None") -> str:
     """Return a hint about memories that were deleted from the file last, or "" if there are none."""
-    from zorkgpt.memory.upkeep.deletions import deletions
+    from zorkgpt.memory.upkeep.undoing import deletions
 
     deleted = next((each for each in deletions(manager.store) if place is None or place in each.places()), None)
     return "" if deleted is None else f" {deleted.describe()} To bring them back: `memories undo`."
@@ -274,26 +274,23 @@ def export(
 def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
     from zorkgpt.memory.retrieval import LocatedMemory
 
-    past, episode, turn = past_turn(manager, "--as-of", given)
-    memories = past.all_memories(episode, turn)
+    memories = manager.as_of(*past_turn(manager, "--as-of", given))
     headings = manager.store.lasting.headings(memories)
     names = {place: heading.name for place, heading in headings.items()}
     return [LocatedMemory(place, names.get(place, ""), memory) for place, some in memories.items() for memory in some]
 
 
-def past_turn(manager: "SimpleMemoryManager", option: str, given: str) -> "tuple[AsOf, int | str, int]":
-    """Return the past states of the memories, and the episode and turn given by an option."""
-    from zorkgpt.memory.provenance import AsOf
-    from zorkgpt.run_folder import RUNS
+def past_turn(manager: "SimpleMemoryManager", option: str, given: str) -> tuple[int | str, int]:
+    """Return the episode and turn given by an option."""
+    from zorkgpt.memory.provenance import is_known
 
     episode, colon, turn = given.rpartition(":")
     if not colon or not turn.isdecimal() or not episode or len(given) > _MAX_AS_OF_LENGTH:
         fail(f"{option} {given} is not EPISODE:TURN, such as 3:120.")
     episode_id = int(episode) if episode.isdecimal() else episode
-    past = AsOf(manager.store.journal, manager.store.path.parent / RUNS)
-    if not past.knows(episode_id):
+    if not is_known(manager.store, episode_id):
         fail(f"{option} {given}: there is no episode {episode}.")
-    return past, episode_id, int(turn)
+    return episode_id, int(turn)
 
 
 def _provenance_lines(provenance: "Provenance") -> Iterator[str]:

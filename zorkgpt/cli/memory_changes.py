@@ -35,7 +35,6 @@ from zorkgpt.text import number_of, visible
 if TYPE_CHECKING:
     from game_interface.story import Story
     from zorkgpt.llm.messages import LLM
-    from zorkgpt.memory.dedup.consolidation import Undoable
     from zorkgpt.memory.editing import Edit
     from zorkgpt.memory.manager import SimpleMemoryManager
     from zorkgpt.memory.storage.protocol import Store
@@ -126,11 +125,9 @@ def undo(
             fail("Give --since or --title, not both.")
         _undo_since(manager, since, apply=not list_)
         return
-    from zorkgpt.memory.dedup.consolidation import undo, undoable
-    from zorkgpt.memory.upkeep.deletions import Deletion, deletions, restore
+    from zorkgpt.memory.upkeep.undoing import undo, undoable
 
-    operations: list[Undoable | Deletion] = [*undoable(manager.store.journal), *deletions(manager.store)]
-    operations.sort(key=lambda operation: operation.at, reverse=True)
+    operations = undoable(manager.store)
     if title is not None:
         operations = [each for each in operations if any(contains(name, title) for name in each.titles())]
     if not operations:
@@ -140,12 +137,14 @@ def undo(
             say(operation.describe())
         return
     latest = operations[0]
-    if isinstance(latest, Deletion):
-        say(f"{number_of(restore(manager.store, latest), 'memory', 'memories')} brought back.")
-        return
-    if not undo(manager.store, latest):
+    found = undo(manager.store, latest)
+    kept = sum(bool(each.kept_because) for each in found)
+    if latest.is_deletion:
+        say(f"{number_of(len(found) - kept, 'memory', 'memories')} brought back.")
+    elif kept:
         fail(f"Can't be undone, because the memory was changed since: {latest.describe()}")
-    say(f"Undone: {latest.describe()}")
+    else:
+        say(f"Undone: {latest.describe()}")
 
 
 @memory_command()
@@ -298,9 +297,9 @@ def audit(
 
 
 def _undo_since(manager: "SimpleMemoryManager", since: str, *, apply: bool) -> None:
-    from zorkgpt.memory.turns_undone import undo_since
+    from zorkgpt.memory.upkeep.undoing import undo_since
 
-    _, episode, turn = past_turn(manager, "--since", since)
+    episode, turn = past_turn(manager, "--since", since)
     changes = undo_since(manager.store, episode, turn, apply=apply)
     if not changes:
         fail(f"There is nothing to undo since turn {turn} of episode {episode}.")

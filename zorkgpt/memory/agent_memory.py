@@ -765,11 +765,8 @@ class AgentMemory:
         """
         check_episode(episode)
         check_turn(turn)
-        from zorkgpt.memory.provenance import AsOf
-
         with self.store.guard:
-            past = AsOf(self.store.journal, self._runs)
-            by_stored_place = past.all_memories(episode, turn).items()
+            by_stored_place = self.store.journal.memories_at(episode, turn).items()
             located = (LocatedMemory(place, "", memory) for place, memories in by_stored_place for memory in memories)
             relative = (each.relative_to(self._scope) for each in located)
             return by_place((each.location_id, each.memory) for each in relative)

@@ -17,6 +17,7 @@ from zorkgpt.memory.checks import check_episode, check_name, check_turn, checked
 from zorkgpt.memory.episode import read_session, write_session
 from zorkgpt.memory.guards import GuardCount, NewMemory
 from zorkgpt.memory.models import (
+    OBJECTIVES,
     Memory,
     MemoryEvent,
     MemoryStatus,
@@ -31,7 +32,7 @@ from zorkgpt.memory.places import checked_place
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.lasting import EVERY
-from zorkgpt.memory.storage.reverting import Position
+from zorkgpt.memory.storage.reverting import revert
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, audit, tally
 from zorkgpt.memory.world import TEXT_ADVENTURE
@@ -523,7 +524,7 @@ class SimpleMemoryManager(AgentMemory):
         """Return the state of this episode as plain values for JSON."""
         with self.store.guard:
             learner, writer = self._learner.snapshot(), self._writer.snapshot()
-            position = list(self.store.position())
+            position = self.store.journal.size()
             return {"episode": self._state.episode, "position": position, "learner": learner, "writer": writer}
 
     def restore(self, saved: dict[str, object]) -> None:
@@ -537,6 +538,25 @@ class SimpleMemoryManager(AgentMemory):
             self._writer.restore(content["episode"], content["writer"])
             self._learner.restore(content["learner"])
 
+    def undo_to(self, saved: dict[str, object]) -> None:
+        """Revert what the episode of a snapshot has changed of ephemeral memories and objectives since then.
+
+        The turns were played: lasting memories and counts stay.
+
+        Raises:
+            KeyError, TypeError, ValueError: If the values are not those of a snapshot.
+            MemoryStoreError: If the memories can't be read or written.
+        """
+        content: dict[str, Any] = saved
+        episode, position = content["episode"], int(content["position"])
+        with self.store.guard, self.store.turn():
+            self._writer.revert_ephemeral(episode, position, source="person")
+            changes = self.store.journal.lasting_changes(episode, position)
+            with self.store.transaction(source="person", places=[OBJECTIVES]) as draft:
+                objectives = [record for record in changes if record.change.location_id == OBJECTIVES]
+                revert(self.store.journal, draft, objectives, source="person")
+            self._recorder.restore(content["learner"])
+
     def revert_to(self, saved: dict[str, object]) -> None:
         """Undo what the episode of a snapshot has changed since then. Changes by others stay.
 
@@ -545,7 +565,7 @@ class SimpleMemoryManager(AgentMemory):
             MemoryStoreError: If the memories can't be read or written. The call can be repeated.
         """
         content: dict[str, Any] = saved
-        self.store.revert_to(Position(*map(int, content["position"])), content["episode"])
+        self.store.revert_to(int(content["position"]), content["episode"])
 
 
 def _count(cache: Mapping[SubjectKey, Sequence[Memory]], location_id: SubjectKey | None) -> int:

@@ -1,7 +1,6 @@
-"""Provenance: the history of a memory, and the memories at any turn of any episode."""
+"""Provenance: where a memory comes from, when it was shown, its results and its changes."""
 
 import json
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -13,16 +12,14 @@ from zorkgpt.log_files import UNREADABLE, has_log, open_log
 from zorkgpt.memory.models import (
     Memory,
     SubjectKey,
-    episode_key,
     fields_of,
 )
 from zorkgpt.memory.places import is_place, place_from_json, place_order, place_to_json
 from zorkgpt.memory.storage.book import MemoryBook
 from zorkgpt.memory.storage.changes import Change
-from zorkgpt.memory.storage.history import HistoryRecord, Trial, replayed
+from zorkgpt.memory.storage.history import HistoryRecord, Trial
 from zorkgpt.memory.storage.lasting import heading_of
 from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.run_folder import EPISODE_LOG, RUNS, episodes_in
 
@@ -55,7 +52,8 @@ class Provenance:
     @property
     def made(self) -> HistoryRecord | None:
         """The record of its creation. None if it is older than the history."""
-        return next((record for record in self.records if record.change.before is None), None)
+        made = (record for record in self.records if record.change.before is None)
+        return next((record for record in made if not record.is_of_repeated_turn), None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -110,7 +108,7 @@ def _provenance(
     memory = next(filter(is_current, memories), memories[-1] if memories else None)
     title = memory.title if memory else _last_title(records, wanted)
     names = [heading_of(book.lasting, place).name, *(record.change.location_name for record in records)]
-    trials = tuple(filter(None, map(Trial.of, records)))
+    trials = tuple(filter(None, (Trial.of(record) for record in records if record.reverted_by is None)))
     shown = tuple(_shown(runs, place, title))
     return Provenance(place, next(filter(None, names), ""), title, memory, records, shown, trials)
 
@@ -169,88 +167,10 @@ def _plain(record: HistoryRecord) -> dict[str, Any]:
     }
 
 
-class AsOf:
-    """The memories at the end of any turn, by replaying the journal.
-
-    Every change has an episode and a turn. That of a person's change is the first turn that ended after it. Changes
-    since the last turn belong to that turn.
-
-    Args:
-        journal: The journal of the memory.
-        runs: The folder with a folder for each episode, whose logs have the end times. None if there is none.
-
-    Raises:
-        MemoryStoreError: If the journal can't be read.
-    """
-
-    def __init__(self, journal: Journal, runs: Path | None = None) -> None:
-        self._runs = runs
-        self._journal = journal
-        self._lasting: list[HistoryRecord] = []
-        """The records of lasting memories."""
-        self._turns: dict[int | str, list[int]] = {}
-        """Episode → the turns of its lasting records, in order. A replayed turn counts as the latest one so far."""
-        self._positions: dict[int | str, list[int]] = {}
-        """Episode → the positions of these records in `_lasting`."""
-        self._ephemeral: dict[int | str, list[tuple[int, HistoryRecord]]] = {}
-        """Episode → the turns and records of ephemeral memories."""
-        for record in journal.records():
-            self._add(record)
-
-    def all_memories(self, episode: int | str, turn: int) -> dict[SubjectKey, list[Memory]]:
-        """Return the memories of each place at the end of a turn, lasting ones first. Empty places are omitted."""
-        lasting = replayed(self._lasting[: self._record_count_at(episode, turn)])
-        turns_and_records = self._ephemeral.get(episode_key(episode), ())
-        ephemeral = replayed(record for at, record in turns_and_records if at <= turn)
-        by_place = {
-            place: [*lasting.get(place, ()), *ephemeral.get(place, ())]
-            for place in sorted({*lasting, *ephemeral}, key=place_order)
-        }
-        return {place: memories for place, memories in by_place.items() if memories}
-
-    def records_since(self, episode: int | str, turn: int) -> list[HistoryRecord]:
-        """Return the records of lasting memories since the beginning of a turn."""
-        return self._lasting[self._record_count_at(episode, turn - 1) :]
-
-    def knows(self, episode: int | str) -> bool:
-        """Return whether the episode exists: it has changes or a log."""
-        log = None if self._runs is None else self._runs / _folder(episode) / EPISODE_LOG
-        key = episode_key(episode)
-        return key in self._turns or key in self._ephemeral or (log is not None and has_log(log))
-
-    def _add(self, record: HistoryRecord) -> None:
-        stamp = record.turn_stamp
-        if record.episode is not None:
-            earlier = self._ephemeral.setdefault(record.episode, [])
-            last_turn = earlier[-1][0] if earlier else 0
-            earlier.append((max(last_turn, stamp.turn if stamp else 0), record))
-            return
-        if stamp is not None:
-            episode = episode_key(stamp.episode)
-            turns = self._turns.setdefault(episode, [])
-            turns.append(max(stamp.turn, turns[-1] if turns else 0))
-            self._positions.setdefault(episode, []).append(len(self._lasting))
-        self._lasting.append(record)
-
-    def _record_count_at(self, episode: int | str, turn: int) -> int:
-        """Return the number of records of lasting memories at the end of a turn."""
-        episode = episode_key(episode)
-        turns, positions = self._turns.get(episode, []), self._positions.get(episode, [])
-        done = bisect_right(turns, turn)
-        if done == 0 < len(turns):
-            return positions[0]
-        if done:
-            count = positions[done - 1] + 1
-            if self._journal.is_last_turn(episode, turn):
-                while count < len(self._lasting) and self._lasting[count].turn_stamp is None:
-                    count += 1
-            return count
-        later = [first for other, (first, *_) in self._positions.items() if _is_later(other, episode)]
-        return min(later, default=len(self._lasting))
-
-
-def _is_later(episode: int | str, than: int | str) -> bool:
-    return isinstance(episode, int) and isinstance(than, int) and episode > than
+def is_known(store: Store, episode: int | str) -> bool:
+    """Return whether an episode has turns, changes or a log."""
+    log = store.path.parent / RUNS / _folder(episode) / EPISODE_LOG
+    return store.journal.knows(episode) or has_log(log)
 
 
 def _folder(episode: int | str) -> str:

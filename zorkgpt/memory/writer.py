@@ -27,6 +27,7 @@ from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import episodes_of
 from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.reverting import revert
 from zorkgpt.memory.storage.versions import is_current, known_again, same_words, taking_over, titled
 from zorkgpt.memory.visits import Visits
 from zorkgpt.text import quoted
@@ -422,8 +423,8 @@ class MemoryWriter:
         """Continue an interrupted episode from the value of `snapshot`, with its memories from the journal."""
         self.forget_episode()
         self._episode_start, end = map(int, saved["journal"])
-        self.store.journal.discard_ephemeral(episode, end)
         self.known.ephemeral = self.store.journal.ephemeral(episode, self._episode_start)
+        self.revert_ephemeral(episode, end, source="agent")
         if not self.known.ephemeral and self._episode_start < end and self.store.journal.size() < end:
             self._log.warning("the journal was replaced: ephemeral memories of episode %s are lost", episode)
         self.known.names.update((place_from_json(place), str(name)) for place, name in saved["names"])
@@ -434,6 +435,22 @@ class MemoryWriter:
             self.deduplicator.restore(saved)
         if self._debug:
             self._log.info("ephemeral memories restored", extra={"count": len(self.known.all_ephemeral())})
+
+    def revert_ephemeral(self, episode: int | str, position: int, *, source: str) -> None:
+        """Revert the changes of ephemeral memories since a position of the journal.
+
+        Args:
+            source: The author. See `HistoryRecord.source`.
+        """
+        journal, stamp, at = self.store.journal, self._state.stamp(), utc_now()
+        if not (records := [*journal.ephemeral_changes(episode, position)]):
+            return
+        book = MemoryBook(self.store.lasting, self.known.ephemeral)
+        draft = Draft(book, self.known.names, turn_stamp=stamp, at=at, source=source)
+        with self.store.turn():
+            revert(journal, draft, records, source=source)
+            journal.append(draft.changes, source=source, turn_stamp=stamp, at=at)
+        self.known.ephemeral = dict(draft.book.ephemeral)
 
     # Changes
 

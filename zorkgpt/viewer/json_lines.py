@@ -235,28 +235,33 @@ class JournalRecords:
         """Why an existing file can't be read, or ""."""
         self._last = ""
         """The time of the last record read."""
+        self._returned = 0
+        """See `Journal.last_return`. A later return takes back changes that were read."""
 
     def was_replaced(self) -> bool:
-        """Return whether records that were read no longer exist, so that a new reader is needed."""
+        """Return whether records that were read no longer exist or were taken back, so that a new reader is needed."""
         if self._is_foreign():
             return self.end > 0
         try:
-            return self._journal.time_at(self.end) != self._last
+            is_the_same = self._journal.time_at(self.end) == self._last
+            return not is_the_same or (self.end > 0 and self._journal.last_return() != self._returned)
         except MemoryStoreError:
             return False
 
     def new(self) -> Iterator[HistoryRecord]:
-        """Yield every record since the last call."""
+        """Yield every record since the last call, except those of turns that are played again."""
         if self._is_foreign():
             self.trouble = "not a regular file"
             return
         try:
+            if self.end == 0:
+                self._returned = self._journal.last_return()
             for position, record in self._journal.read(self.end):
                 self.end = position
-                if record is not None:
-                    yield record
-                else:
+                if record is None:
                     self.unreadable += 1
+                elif not record.is_of_repeated_turn:
+                    yield record
             self._last = self._journal.time_at(self.end)
         except MemoryStoreError as error:
             self.trouble = str(error)

@@ -1,7 +1,7 @@
-"""Merging of duplicates in the whole file, and undoing single merges."""
+"""Merging of duplicates in the whole file."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from zorkgpt.memory.dedup.decision import absorb, decide
 from zorkgpt.memory.dedup.deduplicator import Deduplicator, comparable
@@ -9,18 +9,14 @@ from zorkgpt.memory.entailment.comparison import Comparison
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage.book import Draft
-from zorkgpt.memory.storage.changes import Change
-from zorkgpt.memory.storage.escaping import folded, single_spaced
-from zorkgpt.memory.storage.history import HistoryRecord
+from zorkgpt.memory.storage.escaping import single_spaced
 from zorkgpt.memory.storage.lasting import heading_of
 from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.memory.storage.tables import Journal
-from zorkgpt.memory.storage.versions import is_current, known_again, same_words, seen_between, seen_first, seen_last
+from zorkgpt.memory.storage.versions import is_current, known_again
 
 MOST_QUESTIONS = 20
 """Maximum number of questions to the judge per run."""
 _MOST_AT_A_PLACE = 1000
-_UNDOABLE = ("merged", "superseded", "contested")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,133 +98,3 @@ def _of_place(
 def _current(memories: Sequence[Memory], wanted: Memory) -> Memory | None:
     exact = next((memory for memory in memories if memory == wanted and is_current(memory)), None)
     return exact or known_again(memories, wanted)
-
-
-@dataclass(frozen=True, slots=True)
-class Undoable:
-    """The changes that followed from the comparison of two memories."""
-
-    at: str
-    """The time of the changes, as ISO 8601."""
-    changes: tuple[Change, ...]
-    """Newest first."""
-    before: Memory
-    """The memory before the newest change."""
-    other: Memory
-    """The memory that it was compared with."""
-
-    def describe(self) -> str:
-        """Return one line with the kinds of change, both memories and the reason."""
-        change, before, other = self.changes[0], self.before, self.other
-        kinds = " and ".join(dict.fromkeys(change.kind for change in self.changes))
-        return (
-            f"{self.at[:19]} {kinds} at {change.location_id} {change.location_name}: "
-            f"“{before.title}”: {single_spaced(before.text)} | “{other.title}”: {single_spaced(other.text)} | "
-            f"why: {change.reason}"
-        )
-
-    def titles(self) -> set[str]:
-        """Return the titles of both memories in lower case."""
-        return {self.before.title.casefold(), self.other.title.casefold()}
-
-
-def undoable(journal: Journal) -> list[Undoable]:
-    """Return the changes that can be undone, newest first."""
-    undone: list[Change] = []
-    entries: list[Undoable] = []
-    for record in reversed(list(journal.records())):
-        change = record.change
-        if change.other is None or change.before is None:
-            continue
-        if change.kind == "undone":
-            undone.append(change)
-        elif change.kind in _UNDOABLE and not _was_undone(record, undone):
-            last = entries[-1] if entries else None
-            if last and last.at == record.at and _pair(last.changes[0]) == _pair(change):
-                entries[-1] = replace(last, changes=(*last.changes, change))
-            else:
-                entries.append(Undoable(record.at, (change,), change.before, change.other))
-    return entries
-
-
-def _pair(change: Change) -> tuple[SubjectKey, frozenset[tuple[str, str]]]:
-    both = (change.before, change.other)
-    return change.location_id, frozenset((memory.title, memory.text) for memory in both if memory is not None)
-
-
-def undo(store: Store, what: Undoable) -> bool:
-    """Undo the changes. False if the memory was removed or changed in another way since.
-
-    Raises:
-        MemoryStoreError: If the memories can't be written.
-    """
-    with store.transaction() as draft:
-        for change in what.changes:
-            if not _undo(draft, change):
-                draft.discard()
-                return False
-        if what.changes[0].kind == "superseded" and not any(other.kind == "merged" for other in what.changes):
-            _return_observations(draft, what.changes[0], what.before, what.other)
-    return True
-
-
-def _return_observations(draft: Draft, change: Change, refined: Memory, alone: Memory) -> None:
-    """Subtract the observations of the refined memory from those of the refinement."""
-    now = _same(draft.lasting.memories(change.location_id), alone)
-    if now is None:
-        return
-    was_added = seen_first(now).is_at(seen_first(refined))
-    if not was_added or seen_first(now).is_at(seen_first(alone)):
-        return
-    own = seen_between(now, seen_first(alone), seen_last(now))
-    after = replace(
-        own,
-        turns=alone.turns if seen_last(now).is_at(seen_last(alone)) else own.turns,
-        observation_count=max(1, now.observation_count - refined.observation_count),
-        tried=max(0, now.tried - refined.tried),
-        worked=max(0, now.worked - refined.worked),
-        died=max(0, now.died - refined.died),
-    )
-    draft.replace(change.location_id, now, after, "undone", change.reason)
-
-
-def _undo(draft: Draft, change: Change) -> bool:
-    place, before, other = change.location_id, change.before, change.other
-    stored = draft.lasting.memories(place)
-    now = next((memory for memory in stored if memory == change.after), None) or _same(stored, change.after)
-    if now is None or before is None or other is None or change.after is None:
-        return False
-    if change.kind == "merged" and now != change.after:
-        # Observed again since: subtract only the observations that the merge added.
-        added = change.after.observation_count - before.observation_count
-        span = seen_between(now, seen_first(before), seen_last(now))
-        before = replace(span, observation_count=max(1, now.observation_count - added))
-    else:
-        before = replace(before, pinned=now.pinned, vetoed=now.vetoed)
-    draft.replace(place, now, before, "undone", change.reason, other=other)
-    if change.kind == "merged" and not any(same_words(memory, other) for memory in stored if is_current(memory)):
-        draft.add(place, change.location_name, other)
-    return True
-
-
-def _same(memories: Iterable[Memory], wanted: Memory | None) -> Memory | None:
-    if wanted is None:
-        return None
-    for memory in memories:
-        if same_words(memory, wanted) and is_current(memory) == is_current(wanted):
-            return memory
-    return None
-
-
-def _was_undone(record: HistoryRecord, undone: list[Change]) -> bool:
-    """Return whether a later change undid this one. If so, remove the later change from the list."""
-    for later in undone:
-        if later.location_id == record.change.location_id and _pair_in_order(later) == _pair_in_order(record.change):
-            undone.remove(later)
-            return True
-    return False
-
-
-def _pair_in_order(change: Change) -> tuple[tuple[str, str], ...]:
-    both = (change.before, change.other)
-    return tuple((folded(memory.title), folded(memory.text)) for memory in both if memory is not None)

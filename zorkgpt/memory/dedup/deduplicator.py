@@ -407,7 +407,7 @@ class _Wordings:
             self._texts = {}
             for record in self._journal.records():
                 change = record.change
-                if change.kind == "merged" and change.other and change.after:
+                if change.kind == "merged" and change.other and change.after and record.reverted_by is None:
                     _add_wording(self._texts, change.location_id, change.after.title, change.other.text)
         return self._texts
 
@@ -455,7 +455,10 @@ def _undone_pairs(journal: Journal) -> frozenset[tuple[str, str]]:
     return frozenset(
         (record.change.before.text, record.change.other.text)
         for record in journal.records()
-        if record.change.kind == "undone" and record.change.before and record.change.other
+        if record.change.kind == "reverted"
+        and not record.is_of_repeated_turn
+        and record.change.before
+        and record.change.other
     )
 
 

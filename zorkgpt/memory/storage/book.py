@@ -150,11 +150,6 @@ class Draft:
         self._is_rewritten = self._is_rewritten or lasting is not self.lasting
         self.book = replace(self.book, lasting=lasting)
 
-    def put_back(self, change: Change) -> None:
-        """Return a memory to an earlier state. Neither the return nor a visit is recorded."""
-        self.book = self.book.apply([change])
-        self._is_rewritten = True
-
     def head(self, place: SubjectKey, heading: Heading | None) -> None:
         """Set name and visits of a place without recording it. None removes a place without memories."""
         self.book = replace(self.book, lasting=self.lasting.headed(place, heading))

@@ -16,7 +16,7 @@ ChangeKind = Literal[
     "moved",
     "contested",
     "qualified",
-    "undone",
+    "reverted",
     "credited",
     "pinned",
     "unpinned",

@@ -15,7 +15,6 @@ from zorkgpt.memory.models import (
     episode_key,
     fields_of,
     memory_of,
-    same_episode,
 )
 from zorkgpt.memory.places import place_order, place_to_json
 from zorkgpt.memory.scope import PlaceScope
@@ -88,6 +87,15 @@ class HistoryRecord:
     file that had no journal."""
     turn_stamp: TurnStamp | None = None
     """None if the turn is unknown."""
+    position: int = 0
+    """Its number in the journal. 0 if it is not there."""
+    reverted_by: str | None = None
+    """The source of what has reverted the change. None if it was not reverted."""
+
+    @property
+    def is_of_repeated_turn(self) -> bool:
+        """Whether its turn was taken back, to be played again, or whether it is what takes such a turn back."""
+        return self.reverted_by == "agent" or (self.change.kind == "reverted" and self.source == "agent")
 
     @property
     def episode(self) -> int | str | None:
@@ -161,6 +169,11 @@ def dated(change: Change, at: str, source: str) -> Change:
     by_person = new.edited_by_person if old is None else old.edited_by_person
     if source in PERSON_SOURCES and change.kind in ("added", "edited", "unpinned"):
         by_person = change.kind != "unpinned"
+    if change.kind == "reverted":
+        return replace(
+            change,
+            after=replace(new, created_at=new.created_at or at, updated_at=at, source=new.source or "agent"),
+        )
     is_count = old is not None and change.kind in COUNTED
     new = replace(
         new,
@@ -218,7 +231,8 @@ def _with_known_times(record: HistoryRecord, versions: Mapping[str, Sequence[Mem
         return change
     known = versions.get(memory_id(change.location_id, change.after), ())
     if is_return(change.kind, record.source):
-        version = next((each for each in reversed(known) if each == change.after), None)
+        latest = known[-1] if known and change.kind == "reverted" else None
+        version = next((each for each in reversed(known) if each == change.after), latest)
         if version is not None:
             at = None if change.kind == "moved" else record.at
             return replace(change, after=with_history_of(change.after, version, at))
@@ -229,15 +243,9 @@ def _with_known_times(record: HistoryRecord, versions: Mapping[str, Sequence[Mem
     return dated(replace(change, before=known[-1]), record.at, record.source)
 
 
-def is_of_episode(record: HistoryRecord, episode: int | str) -> bool:
-    """Return whether a change was made by the player of an episode."""
-    stamp = record.turn_stamp
-    return record.source not in PERSON_SOURCES and stamp is not None and same_episode(stamp.episode, episode)
-
-
 def is_return(kind: ChangeKind, source: str) -> bool:
     """Return whether such a change brings back an earlier version of a memory, which keeps its source."""
-    return kind == "moved" or (kind in ("added", "undone") and source == "hand")
+    return kind in ("moved", "reverted") or (kind == "added" and source == "hand")
 
 
 def content_of(record: HistoryRecord) -> dict[str, Any]:
@@ -271,7 +279,8 @@ def record_of(row: Any, place: SubjectKey) -> HistoryRecord | None:
         if before is None and after is None:
             return None
         change = Change(row["kind"], place, row.get("location_name", ""), before, after, row.get("reason"), other)
-        return HistoryRecord(row["at"], change, row["source"], TurnStamp.from_row(row))
+        stamp, position = TurnStamp.from_row(row), row.get("position", 0)
+        return HistoryRecord(row["at"], change, row["source"], stamp, position, row.get("reverted_by"))
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
 

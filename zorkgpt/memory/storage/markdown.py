@@ -30,7 +30,6 @@ from zorkgpt.memory.storage.file_messages import FileMessages
 from zorkgpt.memory.storage.history import HistoryRecord, TurnStamp, changes_between, dated_changes
 from zorkgpt.memory.storage.lasting import EVERY, Heading, by_place, heading_of
 from zorkgpt.memory.storage.merging import FileEdits, merged_heading
-from zorkgpt.memory.storage.reverting import Position, revert_to
 from zorkgpt.memory.storage.sql_store import SqliteFileStore
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.words import FullText
@@ -39,8 +38,6 @@ log = get_logger(__name__)
 
 _ATTEMPTS = 5
 _KIND = 0x5A75
-_DISCARDED = -1
-"""The position of a content whose changes were discarded."""
 
 
 class _ShownContent(NamedTuple):
@@ -50,7 +47,7 @@ class _ShownContent(NamedTuple):
     digest: str
     """"" if there was no file."""
     position: int
-    """The last position of the journal that it shows. `_DISCARDED` if that is known no longer."""
+    """The last position of the journal that it shows."""
     is_shown: bool
     """Whether the file is known to have had the content."""
 
@@ -181,13 +178,6 @@ class MarkdownStore(SqliteFileStore):
 
     def _prepare(self) -> None:
         """Do nothing: edits and changes have just been read."""
-
-    def revert_to(self, position: Position, episode: int | str) -> None:
-        with self.transaction() as draft:
-            revert_to(self, draft, position, episode)
-            query = f"UPDATE zorkgpt_shown SET position = {_DISCARDED} WHERE position > %s"
-            self.database.put(query, [(position.journal,)])
-            self._last = None
 
     def claim_episode(self, least: int) -> int:
         """Return `least`: the folder of the file shows which numbers are used."""
@@ -361,7 +351,7 @@ class MarkdownStore(SqliteFileStore):
         """Record what a person or another program did with the file. None if it was only not written yet."""
         [shown] = self._shown("is_shown = %s", 1)
         found = self._shown("digest = %s", digest) if digest else []
-        if digest == shown.digest or (found and found[0].position == _DISCARDED):
+        if digest == shown.digest:
             return None
         names = self._names(document)
         edits = FileEdits(document, by_place(self.lasting.find(EVERY)), at, names, self._versions)
@@ -441,7 +431,7 @@ class MarkdownStore(SqliteFileStore):
     def _note(self, digest: str) -> None:
         """Record the digest of the file that will show the record."""
         last = self._last_shown()
-        if last is not None and last.digest == digest and last.position != _DISCARDED:
+        if last is not None and last.digest == digest:
             return
         if last is None and self._digest != digest:
             self._put_shown(self._digest, 0, is_shown=True)

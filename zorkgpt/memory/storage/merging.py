@@ -74,7 +74,7 @@ class FileEdits:
             earlier: The memories that the copy shows.
         """
         changes = self._differences(self.present, earlier)
-        return [HistoryRecord(self.at, replace(self._returned(change), kind="undone"), "hand") for change in changes]
+        return [HistoryRecord(self.at, replace(self._returned(change), kind="reverted"), "hand") for change in changes]
 
     def _returned(self, change: Change) -> Change:
         after = change.after

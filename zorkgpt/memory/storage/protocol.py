@@ -13,7 +13,6 @@ from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import Filters, LastingMemories
 from zorkgpt.memory.storage.postgres import PostgresDatabase
-from zorkgpt.memory.storage.reverting import Position
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import AnswerTable, Journal
 from zorkgpt.memory.storage.traces import Traces
@@ -108,12 +107,8 @@ class Store(Protocol):
         """Call a function when the running turn is committed, or now if there is none."""
         ...
 
-    def position(self) -> Position:
-        """Return the present position of the record, for `revert_to`."""
-        ...
-
-    def revert_to(self, position: Position, episode: int | str) -> None:
-        """Undo the changes that an episode has made since a position, and delete their records.
+    def revert_to(self, position: int, episode: int | str) -> None:
+        """Revert the changes that an episode has made since a position of the journal.
 
         Changes by a person and by other episodes stay, and so does a memory that one of them has changed too.
         """

@@ -15,7 +15,6 @@ from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import EVERY, Filters, Heading, LastingMemories, Prefix
 from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.memory.storage.reverting import Position
 from zorkgpt.memory.storage.section import LocationSection
 from zorkgpt.memory.storage.traces import Traces
 from zorkgpt.memory.storage.words import WordCounts, matches, words_in
@@ -166,10 +165,7 @@ class ScopedStore:
     def when_committed(self, call: Callable[[], None]) -> None:
         self._whole.when_committed(call)
 
-    def position(self) -> Position:
-        return self._whole.position()
-
-    def revert_to(self, position: Position, episode: int | str) -> None:
+    def revert_to(self, position: int, episode: int | str) -> None:
         self._refuse("return to a checkpoint")
 
     def erase(self, traces: Traces) -> None:

@@ -25,7 +25,7 @@ from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import Filters, Heading, heading_of
 from zorkgpt.memory.storage.postgres import PostgresDatabase
-from zorkgpt.memory.storage.reverting import Position, position_of, revert_to
+from zorkgpt.memory.storage.reverting import revert_to
 from zorkgpt.memory.storage.rows import MemoryRows
 from zorkgpt.memory.storage.sqlite import IN_MEMORY, SqliteDatabase
 from zorkgpt.memory.storage.tables import AnswerTable, Journal, VisitRow, delete_vectors
@@ -162,11 +162,7 @@ class SqlStore:
             if now.visits != was.visits or episodes or before is None:
                 yield VisitRow(place, now.visits - was.visits, episodes, before is None)
 
-    def position(self) -> Position:
-        """Return the present position of the record, for `revert_to`."""
-        return position_of(self)
-
-    def revert_to(self, position: Position, episode: int | str) -> None:
+    def revert_to(self, position: int, episode: int | str) -> None:
         with self.transaction() as draft:
             revert_to(self, draft, position, episode)
 

@@ -1,19 +1,28 @@
 """The tables beside the memories: the journal and the answers of a model. The same on every database."""
 
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import takewhile
+from sys import maxsize
 from typing import Any, NamedTuple, Protocol
 
 from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.errors import MemoryStoreError, OutOfBounds
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
-from zorkgpt.memory.places import UNSEARCHED_COLUMN, column_of, place_in, place_in_words, ranges_of, render_place
+from zorkgpt.memory.places import (
+    UNSEARCHED_COLUMN,
+    column_of,
+    place_in,
+    place_in_words,
+    place_order,
+    ranges_of,
+    render_place,
+)
 from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
 from zorkgpt.memory.storage.changes import Change, ChangeKind
 from zorkgpt.memory.storage.columns import time_column, time_in
@@ -32,9 +41,12 @@ from zorkgpt.memory.storage.traces import Traces, record_without
 _compact_json = json.JSONEncoder(separators=(",", ":")).encode
 _PAGE = 5_000
 """Number of rows read at a time."""
-_COLUMNS = "id, record, place, source, kind, at, turn_episode, turn"
+_COLUMNS = "id, record, place, source, kind, at, turn_episode, turn, reverted_by"
 _MOST_PARAMETERS = 400
 """Maximum number of parameters of a query."""
+_OF_EPISODE_SINCE = "turn_episode = %s AND id > %s AND reverted_by IS NULL"
+_IS_PLAYED = "coalesce(reverted_by, '') != 'agent' AND NOT (kind = 'reverted' AND source = 'agent')"
+"""The condition for changes that are not of a repeated turn. See `HistoryRecord.is_of_repeated_turn`."""
 
 
 class Rows(Protocol):
@@ -142,9 +154,9 @@ class Journal:
         for record in new:
             if not self._scope.contains(place := record.change.location_id):
                 raise MemoryStoreError(f"{place_in_words(place)} is outside the scope {self._scope.path}.")
-        columns = "place, source, episode, memory, kind, at, record, counted, turn_episode, turn"
+        columns = "place, source, episode, memory, kind, at, record, counted, turn_episode, turn, reverted_by"
         self._database.put(
-            f"INSERT INTO zorkgpt_journal ({columns}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            f"INSERT INTO zorkgpt_journal ({columns}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
             [
                 (
                     column_of(record.change.location_id),
@@ -156,6 +168,7 @@ class Journal:
                     _compact_json(content_of(record)),
                     None if (trial := Trial.of(record)) is None else self._counted(trial.episode, trial.turn),
                     *_turn_columns(record.turn_stamp),
+                    record.reverted_by,
                 )
                 for record in new
             ],
@@ -180,19 +193,39 @@ class Journal:
 
     def visits(self, start: int, episode: int | str) -> Iterator[tuple[int, VisitRow]]:
         """Yield the rows about visits that an episode has counted after a position, with their positions."""
-        query = "SELECT id, place, record FROM zorkgpt_journal WHERE turn_episode = %s AND id > %s AND kind = %s"
-        given = _key(episode_key(episode)), start, VISITED
-        for position, place, text in self._database.rows(f"{query} ORDER BY id", given):
+        query = f"SELECT id, place, record FROM zorkgpt_journal WHERE {_OF_EPISODE_SINCE} AND kind = %s ORDER BY id"
+        for position, place, text in self._database.rows(query, (_key(episode_key(episode)), start, VISITED)):
             row = json.loads(text)
             yield position, VisitRow(place_in(place), row["visits"], tuple(row["episodes"]), row["first"])
 
-    def remove(self, positions: Iterable[int], episode: int | str) -> None:
-        """Delete records, and the ends of the later turns of an episode."""
-        gone = [(position,) for position in positions]
-        self._database.put("DELETE FROM zorkgpt_journal WHERE id = %s", gone)
-        first = min(gone, default=(sys.maxsize,))
-        query = "DELETE FROM zorkgpt_turns WHERE episode = %s AND position >= %s"
-        self._database.put(query, [(_key(episode_key(episode)), *first)])
+    def lasting_changes(self, episode: int | str, start: int) -> Iterator[HistoryRecord]:
+        """Yield the changes of lasting memories in the turns of an episode after a position, except reverted ones."""
+        condition = f"{_OF_EPISODE_SINCE} AND episode IS NULL AND {IS_CHANGE} AND NOT ({BY_PERSON})"
+        return self._select(condition, (_key(episode_key(episode)), start))
+
+    def ephemeral_changes(self, episode: int | str, start: int) -> Iterator[HistoryRecord]:
+        """Yield the changes of the ephemeral memories of an episode after a position, except reverted ones."""
+        condition = "episode = %s AND id > %s AND reverted_by IS NULL AND kind != 'reverted'"
+        return self._select(condition, (_key(episode_key(episode)), start))
+
+    def mark_reverted(self, positions: Iterable[int], by: str) -> None:
+        """Mark changes as reverted.
+
+        Args:
+            by: The source of what reverts them. "agent" if their turns are played again.
+        """
+        query = "UPDATE zorkgpt_journal SET reverted_by = %s WHERE id = %s"
+        self._database.put(query, [(by, position) for position in positions if position])
+
+    def last_return(self) -> int:
+        """Return the position of the last change that takes back a turn to play it again. 0 if there is none."""
+        query = "SELECT coalesce(max(id), 0) FROM zorkgpt_journal WHERE kind = 'reverted' AND source = 'agent'"
+        return int(self._database.value(query))
+
+    def forget_turns(self, episode: int | str, position: int) -> None:
+        """Delete the ends of the turns of an episode after a position."""
+        query = "DELETE FROM zorkgpt_turns WHERE episode = %s AND position > %s"
+        self._database.put(query, [(_key(episode_key(episode)), position)])
 
     def end_turn(self, episode: int | str, turn: int) -> None:
         """Record that a turn has ended. Changes since the turn before, such as those by a person, belong to it."""
@@ -208,10 +241,41 @@ class Journal:
         rows = self._database.rows(query, (position,))
         return (json.loads(rows[0][0]), int(rows[0][1])) if rows else None
 
-    def is_last_turn(self, episode: int | str, turn: int) -> bool:
-        """Return whether no later turn has ended."""
-        rows = self._database.rows("SELECT episode, turn FROM zorkgpt_turns ORDER BY id DESC LIMIT 1")
-        return not rows or (json.loads(rows[0][0]) == episode_key(episode) and turn >= rows[0][1])
+    def position_at(self, episode: int | str, turn: int) -> int:
+        """Return the last position at the end of a turn. Changes after the last turn belong to it until the next one.
+
+        For an episode without turns, it is the position before the first later episode.
+        """
+        turn = min(turn, maxsize)
+        key, query = _key(episode_key(episode)), f"FROM zorkgpt_journal WHERE turn_episode IS NOT NULL AND {_IS_PLAYED}"
+        [(changed, ended)] = self._database.rows(
+            f"SELECT (SELECT max(id) {query} AND turn_episode = %s AND turn <= %s), "
+            "(SELECT max(position) FROM zorkgpt_turns WHERE episode = %s AND turn <= %s)",
+            (key, turn, key, turn),
+        )
+        if changed is None and ended is None:
+            firsts = self._database.rows(f"SELECT turn_episode, min(id) {query} GROUP BY turn_episode")
+            later = [first for other, first in firsts if other == key or _is_later(json.loads(other), episode)]
+            return min(later) - 1 if later else self.size()
+        position = max(changed or 0, ended or 0)
+        last = self._database.rows("SELECT episode, turn FROM zorkgpt_turns ORDER BY id DESC LIMIT 1")
+        if last and (last[0][0] != key or turn < last[0][1]):
+            return position
+        following = self._database.value(f"SELECT min(id) {query} AND id > %s", (position,))
+        return self.size() if following is None else following - 1
+
+    def memories_at(self, episode: int | str, turn: int) -> dict[SubjectKey, list[Memory]]:
+        """Return the memories of each place at the end of a turn, lasting ones first. Empty places are omitted."""
+        position = self.position_at(episode, turn)
+        lasting, ephemeral = self.lasting(position), self.ephemeral(episode, until=position)
+        both = {place: [*lasting.get(place, ()), *ephemeral.get(place, ())] for place in {*lasting, *ephemeral}}
+        return {place: both[place] for place in sorted(both, key=place_order) if both[place]}
+
+    def knows(self, episode: int | str) -> bool:
+        """Return whether an episode has turns or changes."""
+        key = _key(episode_key(episode))
+        tables = ("zorkgpt_turns", "episode"), ("zorkgpt_journal", "episode"), ("zorkgpt_journal", "turn_episode")
+        return any(self._database.rows(f"SELECT 1 FROM {name} WHERE {at} = %s LIMIT 1", (key,)) for name, at in tables)
 
     def records(
         self, place: SubjectKey | None = None, *, start: int = 0, every: bool = False
@@ -225,23 +289,20 @@ class Journal:
             return (record for _, record in self.read(start, every=every) if record is not None)
         return self._select("place = %s AND id > %s", (column_of(place), start))
 
-    def numbered(self, start: int) -> Iterator[tuple[int, HistoryRecord]]:
-        """Yield all records after a position with their positions, oldest first."""
-        return ((position, record) for position, record in self.read(start, every=True) if record is not None)
-
     def _select(self, condition: str, parameters: Sequence[object]) -> Iterator[HistoryRecord]:
         query = f"SELECT {_COLUMNS} FROM zorkgpt_journal WHERE {condition} ORDER BY id"
         return (record for _, record in self._read(self._database.rows(query, parameters)) if record is not None)
 
     def _read(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[int, HistoryRecord | None]]:
         """Yield the positions and the records of the scope in rows. Changes between turns get the next turn."""
-        for position, text, column, source, kind, at, episode, turn in rows:
+        for position, text, column, source, kind, at, episode, turn, reverted_by in rows:
             values, place = _parsed(text), place_in(column)
             if not self._scope.contains(place):
                 continue
             record = None
             if isinstance(values, dict):
                 values |= {"source": source, "kind": kind, "at": time_in(at) or ""}
+                values |= {"position": position, "reverted_by": reverted_by}
                 if episode is not None:
                     values |= {"episode": json.loads(episode), "turn": turn}
                 record = record_of(values, place)
@@ -256,12 +317,12 @@ class Journal:
 
     def of_memory(self, place: SubjectKey, memory: str, kinds: Sequence[ChangeKind]) -> Iterator[HistoryRecord]:
         """Yield the records of these kinds about the memory with this id at a place, oldest first."""
-        condition = f"memory = %s AND place = %s AND kind IN ({', '.join(['%s'] * len(kinds))})"
+        condition = f"memory = %s AND place = %s AND kind IN ({', '.join(['%s'] * len(kinds))}) AND reverted_by IS NULL"
         return self._select(condition, (memory, column_of(place), *kinds))
 
     def is_counted(self, memory: str, episode: int | str, turn: int) -> bool:
         """Return whether this machine has counted a trial of the memory with this id in a turn."""
-        query = "SELECT 1 FROM zorkgpt_journal WHERE memory = %s AND counted = %s"
+        query = "SELECT 1 FROM zorkgpt_journal WHERE memory = %s AND counted = %s AND reverted_by IS NULL"
         return bool(self._database.rows(query, (memory, self._counted(episode, turn))))
 
     def trials(self) -> Iterator[Trial]:
@@ -273,18 +334,14 @@ class Journal:
         return self._trials(f"{self._machine}:" if episode is None else self._counted(episode, ""))
 
     def _trials(self, beginning: str) -> Iterator[Trial]:
-        condition = "counted IS NOT NULL AND substr(counted, 1, %s) = %s"
+        condition = "counted IS NOT NULL AND reverted_by IS NULL AND substr(counted, 1, %s) = %s"
         return filter(None, map(Trial.of, self._select(condition, (len(beginning), beginning))))
 
     def _counted(self, episode: int | str, turn: int | str) -> str:
         return f"{self._machine}:{_key(episode_key(episode))}:{turn}"
 
-    def history(self, place: SubjectKey, memory: str, *, until: int | None = None) -> list[HistoryRecord]:
-        """Return the records of the memory with this id, oldest first, including those from before it was moved.
-
-        Args:
-            until: The last position. Defaults to that of the last record.
-        """
+    def history(self, place: SubjectKey, memory: str) -> list[HistoryRecord]:
+        """Return the records of the memory with this id, oldest first, including those from before it was moved."""
         query = f"SELECT place, kind, {_COLUMNS} FROM zorkgpt_journal WHERE memory = %s ORDER BY id"
         rows = self._database.rows(query, (memory,))
         places = {column_of(place)}
@@ -293,7 +350,7 @@ class Journal:
             if kind == "moved" and new_place in places:
                 places.add(old_place)
         known = self._read(row[2:] for row in rows if row[0] in places)
-        return [record for at, record in known if record is not None and (until is None or at <= until)]
+        return [record for _, record in known if record is not None]
 
     def places(self, prefix: str | tuple[int | str, ...] | None = None) -> set[SubjectKey]:
         """Return the places that have records.
@@ -338,23 +395,22 @@ class Journal:
 
     def lasting(self, until: int | None = None) -> dict[SubjectKey, list[Memory]]:
         """Return the lasting memories of each place after the records up to a position. Defaults to all records."""
-        records = (record for at, record in self.read(0) if record is not None and (until is None or at <= until))
+        records = takewhile(lambda record: until is None or record.position <= until, self.records())
         by_place = replayed(record for record in records if record.change.is_lasting)
         return {place: list(memories) for place, memories in by_place.items()}
 
-    def ephemeral(self, episode: int | str, start: int = 0) -> dict[SubjectKey, tuple[Memory, ...]]:
+    def ephemeral(
+        self, episode: int | str, start: int = 0, *, until: int | None = None
+    ) -> dict[SubjectKey, tuple[Memory, ...]]:
         """Return the ephemeral memories of an episode by place.
 
         Args:
             start: Records up to this position are ignored.
+            until: The last position. Defaults to that of the last record.
         """
-        records = self._select("episode = %s AND id > %s", (_key(episode_key(episode)), start))
+        last = maxsize if until is None else until
+        records = self._select("episode = %s AND id > %s AND id <= %s", (_key(episode_key(episode)), start, last))
         return {place: memories for place, memories in replayed(records).items() if memories}
-
-    def discard_ephemeral(self, episode: int | str, position: int) -> None:
-        """Delete the changes of an episode's ephemeral memories after this position."""
-        key = _key(episode_key(episode))
-        self._database.put("DELETE FROM zorkgpt_journal WHERE episode = %s AND id > %s", [(key, position)])
 
     def by_person(self, start: int) -> Iterator[HistoryRecord]:
         """Yield the changes that a person made after this position, oldest first."""
@@ -389,14 +445,6 @@ class AnswerTable:
         )
         self._database.put(query, [(self._prefix + key, json.dumps(answer))])
 
-    def size(self) -> int:
-        """Return the position of the last answer. 0 if there is none."""
-        return int(self._database.value("SELECT coalesce(max(id), 0) FROM zorkgpt_judgments"))
-
-    def remove(self, start: int) -> None:
-        """Delete the answers after a position."""
-        self._database.put("DELETE FROM zorkgpt_judgments WHERE id > %s", [(start,)])
-
     def clear(self) -> None:
         """Delete all answers, so that their questions are asked again."""
         self._database.put("DELETE FROM zorkgpt_judgments", [()])
@@ -417,6 +465,11 @@ def _parsed(text: str) -> Any:
 
 def _key(value: int | str) -> str:
     return json.dumps(value)
+
+
+def _is_later(episode: int | str, than: int | str) -> bool:
+    than = episode_key(than)
+    return isinstance(episode, int) and isinstance(than, int) and episode > than
 
 
 def _turn_columns(stamp: TurnStamp | None) -> tuple[str | None, int | None]:
