@@ -287,16 +287,16 @@ def commands(data):
     """Every command is refused with a reason, or becomes a line of ASCII that a second cleaning doesn't change."""
     language, scene = story()
     text = data.draw(commands_of(language))
-    grammar, several = data.draw(st.sampled_from([language, None])), data.draw(st.sampled_from(["refuse", "first"]))
+    grammar = data.draw(st.sampled_from([language, None]))
     try:
-        command = clean_command(text, several=several, language=grammar)
+        command = clean_command(text, language=grammar)
     except CommandRefused as refusal:
         assert_printable(str(refusal))
     else:
         assert command.isascii()
         assert command.isprintable()
         assert 0 < len(command) <= MAX_LENGTH
-        assert clean_command(command, several=several, language=grammar) == command
+        assert clean_command(command, language=grammar) == command
     with suppress(CommandRefused):
         key = clean_key(text)
         assert key.isascii()

@@ -19,7 +19,7 @@ from game_interface.core.observe import ViewReader
 from game_interface.core.profile import Profile
 from game_interface.core.prompts import Prompts, as_typed, mode_of, printed_question, reads_key
 from game_interface.core.revealed import NamedThings, as_revealed
-from game_interface.core.sanitize import SeveralCommands, clean_command, clean_key, spelled_walk
+from game_interface.core.sanitize import clean_command, clean_key, spelled_walk
 from game_interface.core.saved_game import SavedGame
 from game_interface.core.scene import SceneReader
 from game_interface.core.snapshots import BranchState, SnapshotReader, WorkerBranches
@@ -73,7 +73,6 @@ class JerichoInterface:
         seed: Seed of the interpreter's random generator, 1 or more. The same seed and commands give the same text.
             Defaults to the seed for which Jericho's walkthrough of this story was made, or 1 if it has none.
         time_limit_s: Seconds without an answer after which the interpreter is killed.
-        several_commands: Whether to refuse "open door. go north", or to play only its first command.
         story: The story, if it is already loaded.
 
     Raises:
@@ -87,7 +86,6 @@ class JerichoInterface:
         *,
         seed: int | None = None,
         time_limit_s: float = TIME_LIMIT_S,
-        several_commands: SeveralCommands = "refuse",
         story: Story | None = None,
     ) -> None:
         if seed is not None:
@@ -95,7 +93,6 @@ class JerichoInterface:
         if not time_limit_s > 0:
             raise ConfigurationError(f"The time limit of a command is {time_limit_s!r} s; it must be above 0.")
         self.story = story or find_story(rom_path)
-        self._several = several_commands
         self._machine = ZMachine(self.story.data)
         self._reader = ViewReader(self.story.profile, Names(self._machine), Light())
         self._worker = Worker(self.story.data, seed=seed, time_limit_s=time_limit_s)
@@ -183,7 +180,7 @@ class JerichoInterface:
             raise CommandRefused("The game has ended. Start a new episode.")
         if reads_key(before.snapshot):
             return clean_key(action)
-        return clean_command(action, several=self._several, language=self.language)
+        return clean_command(action, language=self.language)
 
     def _played(self, before: _CurrentState, action: str, command: str) -> tuple[Transition, _CurrentState]:
         """Play a command. Return the transition, with complete observations, and the new state.

@@ -2,16 +2,12 @@
 
 import re
 import unicodedata
-from typing import Literal
 
-from game_interface.models import GrammarLine, Language, TokenKind, spelled_direction
+from game_interface.models import Language, spelled_direction
 from zorkgpt.errors import CommandRefused
 
 MAX_LENGTH = 80
 """Longer commands overflow the story's input buffer (100 bytes for Infocom, 120 for Inform)."""
-
-SeveralCommands = Literal["refuse", "first"]
-"""Whether "open door. go north" is refused, or only its first command is played."""
 
 _PLAIN = str.maketrans(
     {"‘": "'", "’": "'", "‚": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "–": "-", "—": "-", "−": "-"}
@@ -37,13 +33,12 @@ _SEPARATOR = re.compile(
 )
 
 
-def clean_command(text: str, *, several: SeveralCommands = "refuse", language: Language | None = None) -> str:
+def clean_command(text: str, *, language: Language | None = None) -> str:
     """Return a command that is safe to send: one command of at most 80 printable ASCII characters.
 
     Curly quotes, dashes and letters with accents are replaced by plain ones. Whitespace is collapsed.
 
     Args:
-        several: Whether to refuse several commands, or to return the first one.
         language: The story's grammar. It distinguishes "save the whale" from a meta command, and an order to a person
             ("bob, go north then wait") from several commands. None if unknown.
 
@@ -52,8 +47,11 @@ def clean_command(text: str, *, several: SeveralCommands = "refuse", language: L
     """
     if not isinstance(text, str):
         raise CommandRefused(f"A command is text, not {type(text).__name__}. Send a short phrase such as: look")
-    line = " ".join(_ascii(_one_line(text.strip(), several)).split())
-    command = line if _is_order(line, language) else _one_command(line, several, language)
+    lines = _lines(text.strip())
+    if len(lines) > 1:
+        raise CommandRefused(f"The command has {len(lines)} lines. Send one command per turn, on one line.")
+    line = " ".join(_ascii("".join(lines)).split())
+    command = line if _is_order(line, language) else _one_command(line)
     if len(command) > MAX_LENGTH:
         raise CommandRefused(
             f"The command has {len(command)} characters; the game reads at most {MAX_LENGTH}. Send a shorter command."
@@ -72,15 +70,12 @@ def clean_key(text: str) -> str:
     """
     if not isinstance(text, str):
         raise CommandRefused(f"A key is text, not {type(text).__name__}. Send a letter, a digit, enter or escape.")
-    line = _ascii(_one_line(text.strip("\r\n"), "first").strip() or "enter")
-    return line[:MAX_LENGTH]
+    first = next(iter(_lines(text.strip("\r\n"))), "")
+    return _ascii(first.strip() or "enter")[:MAX_LENGTH]
 
 
-def _one_line(text: str, several: SeveralCommands) -> str:
-    lines = [line for line in re.split(r"\r\n|\r|\n", text) if line.strip()]
-    if len(lines) > 1 and several == "refuse":
-        raise CommandRefused(f"The command has {len(lines)} lines. Send one command per turn, on one line.")
-    return lines[0] if lines else ""
+def _lines(text: str) -> list[str]:
+    return [line for line in re.split(r"\r\n|\r|\n", text) if line.strip()]
 
 
 def _ascii(line: str) -> str:
@@ -103,36 +98,12 @@ def _named(character: str) -> str:
     return f"{character!r} ({name})" if character.isprintable() else name
 
 
-def _one_command(line: str, several: SeveralCommands, language: Language | None) -> str:
+def _one_command(line: str) -> str:
     commands = _split(line)
-    if len(commands) > 1 and several == "refuse":
-        accepted = next((command for command in commands if _is_accepted(command, language)), None)
-        example = f', for example only: "{accepted}"' if accepted else "."
-        raise CommandRefused(f"That is {len(commands)} commands. Send one command per turn{example}")
+    if len(commands) > 1:
+        example = f'for example only: "{commands[0][:MAX_LENGTH]}"'
+        raise CommandRefused(f"That is {len(commands)} commands. Send one command per turn, {example}")
     return commands[0] if commands else ""
-
-
-def _is_accepted(command: str, language: Language | None) -> bool:
-    """Return whether the grammar has a line for a command with these words. False if the grammar is unknown."""
-    words = command.lower().split()
-    if language is None or not all(language.knows(word) for word in words):
-        return False
-    verb, *others = (language.truncate(spelled_direction(word, language.knows)) for word in words)
-    if len(words) == 1 and verb in language.directions:
-        return True
-    lines = language.verbs.get(verb, ())
-    if lines is None:
-        return True
-    return any(_pattern(line).fullmatch(" ".join(others)) for line in lines)
-
-
-def _pattern(line: GrammarLine) -> re.Pattern[str]:
-    """Return a pattern of the words after the verb in a grammar line."""
-    parts = (
-        f"(?:{'|'.join(map(re.escape, sorted(token.words)))})" if token.kind is TokenKind.WORD else r"\S+(?: \S+)*"
-        for token in line.tokens
-    )
-    return re.compile(" ".join(parts))
 
 
 def _split(line: str) -> list[str]:

@@ -75,13 +75,6 @@ def test_dangerous_command_is_refused_with_a_reason(game, hazard):
     assert game.act("look").refused is None
 
 
-def test_several_commands_can_be_cut_to_the_first(bundled_story):
-    with JerichoInterface(bundled_story, several_commands="first") as game:
-        played = game.act("wait. wait. wait")
-        assert played.refused is None
-        assert played.after.moves - played.before.moves == 1
-
-
 def test_points_and_things_do_not_leak_into_the_next_episode(game):
     opening, beginning = game.reset(), game.save_state()
     replay_walkthrough(game, get_bundled_walkthrough()[:30])
