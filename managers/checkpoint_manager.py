@@ -125,7 +125,7 @@ class CheckpointManager:
             except MemoryStoreError as error:
                 raise CheckpointError(f"The memories can't be returned to the checkpoint: {error}") from None
         # The episode is running again.
-        self._events.remove(saved.episode, EventKind.TRAIL)
+        self._events.remove(saved.episode, EventKind.TRAIL, EventKind.UNLEARNED)
 
     def release(self) -> None:
         """Let other processes play the episode."""

@@ -4,7 +4,8 @@ Errors of a model or the disk don't interrupt the game.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +15,25 @@ from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
-from zorkgpt.errors import FileError, LLMError
-from zorkgpt.knowledge.document import KnowledgeDocument, render
-from zorkgpt.knowledge.line import is_struck
-from zorkgpt.knowledge.retrieval import RelevantLines
-from zorkgpt.knowledge.revision import Revision
+from zorkgpt.errors import FileError, InvalidAnswer, LLMError
+from zorkgpt.knowledge.lines import is_by_person, is_settled, is_struck
+from zorkgpt.knowledge.retrieval import relevant_lines
+from zorkgpt.knowledge.revision import Lessons
 from zorkgpt.knowledge.store import KnowledgeStore
-from zorkgpt.knowledge.synthesis import EpisodeReview, KnowledgeSynthesizer, mean_critic_score
-from zorkgpt.knowledge.updater import KnowledgeUpdater
+from zorkgpt.knowledge.synthesis import KnowledgeSynthesizer, Review
+from zorkgpt.memory.models import Memory
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episode_log import EpisodeLog
-from zorkgpt.runlog.episodes import PlayedTurns
+from zorkgpt.runlog.episodes import played_turns
 from zorkgpt.runlog.events import EpisodeEnding, KnowledgeUpdated
 
 _UPDATE = "knowledge"
 """The kind of work in the background."""
 _HEADING_TOKENS = 30
 _LONGEST_LOGGED = 100_000
+_MAX_KNOWN = 120
+"""Maximum existing lines in a review."""
 _WITHOUT_A_MODEL = (EpisodeEnding.INTERRUPTED, EpisodeEnding.ERROR, EpisodeEnding.BUDGET)
 """Endings after which no model is asked, because it has just failed or the user is leaving. The next run asks it."""
 
@@ -61,38 +63,35 @@ class KnowledgeManager(BaseManager):
         background: BackgroundQuestions | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
-        synthesizer = synthesizer or RuleKnowledgeSynthesizer()
-        self._asks_a_model = synthesizer.asks_a_model
-        self._turns = PlayedTurns(logger, config, game_state)
+        self._synthesizer = synthesizer or RuleKnowledgeSynthesizer()
         self._store = store or KnowledgeStore.open(Path(config.zork_game_workdir), config.simple_memory.memory_file)
-        self._updater = KnowledgeUpdater(self._store, synthesizer, turns_of=self._turns.of)
         self._episode_log = episode_log or EpisodeLog(logger, config, game_state)
         self._background = background or BackgroundQuestions(logger, config, game_state)
         self._background.add(_UPDATE, self._learn)
-        self._shown = RelevantLines(max(0, config.knowledge_tokens - _HEADING_TOKENS))
+        self._learned_until = 0
+        """The last turn of the episode that was learned from."""
         self._not_before = 0
         """The next update may start on this turn."""
         self._updates = 0
         self._failures = 0
+        self._counts: Counter[str] = Counter()
 
     def reset(self) -> None:
-        """Start a new episode. After its first turn, earlier episodes that are due are concluded."""
-        self._not_before = self._updates = self._failures = 0
-        self._turns.clear()
-        self._updater.counts.clear()
+        """Start a new episode. After its first turn, earlier episodes that were postponed are learned from."""
+        self._learned_until = self._not_before = self._updates = self._failures = 0
+        self._counts.clear()
 
     def process_periodic_update(self) -> None:
         """Learn from the turns since the last update, if there are enough and this is not the last turn."""
         turn = self.game_state.turn_count
         if turn == 1:
-            document = self._refreshed()
-            if document.lines or document.by_hand:
-                self._write_event(Revision(document), turn=0)
+            if self._refreshed():
+                self._write_event((), (), turn=0)
             self._background.start(_UPDATE, 0)
         if self.game_state.is_last_turn(self.config.max_turns_per_episode):
             # The review of the whole episode includes these turns.
             return
-        since = turn - self._updater.processed(self.game_state.episode_id).until
+        since = turn - self._learned_until
         is_due = since >= self.config.knowledge_update_interval and turn >= self._not_before
         if is_due and not self._background.is_open(_UPDATE):
             # Don't ask a failing server again on every turn.
@@ -100,27 +99,30 @@ class KnowledgeManager(BaseManager):
             self._background.start(_UPDATE, turn)
 
     def _learn(self, turn: int) -> None:
-        """Learn from the turns up to this one, or conclude earlier episodes if `turn` is 0."""
+        """Learn from the turns up to this one, or from postponed episodes if `turn` is 0."""
         if turn == 0:
-            self._conclude_earlier()
-        elif turns := [record for record in self._turns.current() if record.turn <= turn]:
-            self._update(lambda: self._updater.learn(turns))
+            self._learn_from_postponed()
+        elif turns := [record for record in self._turns() if record.turn <= turn]:
+            self._review(turns, self._learned_until)
 
-    def _conclude_earlier(self) -> None:
-        """Conclude the interrupted episodes that are due, from their logs. Stop at the first failure."""
-        due = self._updater.due()
-        # Other machines that share the memory conclude their own episodes.
-        for episode in episodes_in(Path(self.config.zork_game_workdir)):
-            if str(episode) not in due or episode == self.game_state.episode_id:
-                continue
-            try:
-                turns, reason = self._turns.read(episode)
-            except FileError as error:
-                self._count_failure(error)
-                return
-            self.logger.info("concluding an earlier episode", extra={"episode": episode, "turns": len(turns)})
-            if not (self._conclude(episode, reason, turns) and self._set_due(episode, due=False)):
-                return
+    def _turns(self) -> tuple[TurnRecord, ...]:
+        """Return the turns of the episode that are still in the history."""
+        return self.game_state.history.recent(len(self.game_state.history))
+
+    def _learn_from_postponed(self) -> None:
+        """Learn from the interrupted episodes, from their logs. Stop at the first failure."""
+        workdir = Path(self.config.zork_game_workdir)
+        try:
+            postponed = self._store.postponed()
+            # Other machines that share the memory learn from their own episodes.
+            for episode in sorted({*episodes_in(workdir)} & postponed.keys() - {self.game_state.episode_id}):
+                turns, reason = played_turns(workdir, episode, self.config.episode_log_file)
+                self.logger.info("learning from an earlier episode", extra={"episode": episode, "turns": len(turns)})
+                if not self._conclude(turns, postponed[episode], reason):
+                    return
+                self._store.postpone(episode, None)
+        except FileError as error:
+            self._count_failure(error)
 
     def end_episode(self, reason: str) -> None:
         """Learn from the episode as a whole, and from its last turns, in one step.
@@ -129,57 +131,70 @@ class KnowledgeManager(BaseManager):
         """
         if not self.game_state.turn_count or not len(self.game_state.history):
             return
-        is_postponed = self._asks_a_model and reason in _WITHOUT_A_MODEL
+        is_postponed = self._synthesizer.asks_a_model and reason in _WITHOUT_A_MODEL
         if is_postponed or not self.synthesize_inter_episode_wisdom(reason):
-            self._set_due(self.game_state.episode_id, due=True)
+            try:
+                self._store.postpone(self.game_state.episode_id, self._learned_until)
+            except FileError as error:
+                self._count_failure(error)
 
     def synthesize_inter_episode_wisdom(self, reason: str = "") -> bool:
         """Learn from the running episode as a whole, and return whether that succeeded.
 
         Without `enable_inter_episode_synthesis`, only its last turns are learned from.
         """
-        return self._conclude(self.game_state.episode_id, reason, self._turns.current())
+        return self._conclude(self._turns(), self._learned_until, reason)
 
-    def _conclude(self, episode: int, reason: str, turns: Sequence[TurnRecord]) -> bool:
+    def _conclude(self, turns: Sequence[TurnRecord], learned_until: int, reason: str) -> bool:
         """Learn from a finished episode, and return whether that succeeded.
+
+        A model is not asked about an episode whose turns were all reviewed already.
 
         Args:
             reason: Why it ended. "" if unknown.
         """
-        if not turns:
+        is_whole = self.config.enable_inter_episode_synthesis
+        if not turns or (turns[-1].turn <= learned_until and (self._synthesizer.asks_a_model or not is_whole)):
             return True
-        if not self.config.enable_inter_episode_synthesis:
-            return self._update(lambda: self._updater.learn(turns))
-        review = EpisodeReview(episode, reason, tuple(turns), critic_score=mean_critic_score(turns))
-        return self._update(lambda: self._updater.conclude(review))
+        return self._review(turns, learned_until, reason if is_whole else None)
 
-    def _set_due(self, episode: int, *, due: bool) -> bool:
-        """Record whether an episode must still be concluded, and return whether that succeeded."""
-        try:
-            self._updater.note(episode, due=due)
-        except FileError as error:
-            self._count_failure(error)
-            return False
-        return True
+    def _review(self, turns: Sequence[TurnRecord], learned_until: int, reason: str | None = None) -> bool:
+        """Learn from the turns of an episode, and return whether that succeeded.
 
-    def _update(self, learn: Callable[[], Revision]) -> bool:
-        """Update the lines, log the new ones, and return whether that succeeded."""
+        Args:
+            reason: Why the episode ended, to review it as a whole.
+        """
         try:
-            before = self._store.refresh().lines
-            revision = learn()
+            lines = self._store.refresh()
+            review = Review(tuple(turns), _best_supported(lines), _settled(lines), learned_until, reason)
+            lessons = self._lessons(review)
+            before = self._store.lines
+            revision = self._store.revise(lessons)
         except (LLMError, FileError) as error:
             self._count_failure(error)
             return False
+        if review.episode == self.game_state.episode_id:
+            self._learned_until = max(self._learned_until, turns[-1].turn)
         self._updates += 1
-        if self._store.document.lines != before:
-            self._write_event(revision, turn=self.game_state.turn_count)
+        self._counts += revision.counts
+        if self._store.lines != before:
+            self._write_event(revision.added, revision.struck, turn=self.game_state.turn_count)
         return True
 
-    def _write_event(self, revision: Revision, *, turn: int) -> None:
-        """Write the knowledge base to the log of the episode, with the changes of a revision."""
-        text = render(revision.document).decode("utf-8", "replace")[:_LONGEST_LOGGED]
-        added, struck = list(revision.added), list(revision.struck)
-        self._episode_log.write(KnowledgeUpdated(self.game_state.episode_id, turn, added, struck, text))
+    def _lessons(self, review: Review) -> Lessons:
+        """Return the lessons. An answer that can't be read is counted, and the first one is logged."""
+        try:
+            return self._synthesizer.lessons(review)
+        except InvalidAnswer as error:
+            self._counts["unusable answers"] += 1
+            if self._counts["unusable answers"] == 1:
+                self.logger.warning("nothing learned: the model's answer is unusable", extra={"problem": str(error)})
+            return Lessons()
+
+    def _write_event(self, added: Sequence[str], struck: Sequence[str], *, turn: int) -> None:
+        """Write the knowledge base to the log of the episode, with what has changed."""
+        text = self._store.text[:_LONGEST_LOGGED]
+        self._episode_log.write(KnowledgeUpdated(self.game_state.episode_id, turn, list(added), list(struck), text))
         if added or struck:
             self.logger.info("knowledge updated", extra={"added": len(added), "struck": len(struck)})
 
@@ -189,39 +204,55 @@ class KnowledgeManager(BaseManager):
         if self._failures == 1:
             self.logger.warning("the knowledge base could not be updated", extra={"error": str(error)})
 
-    def _refreshed(self) -> KnowledgeDocument:
+    def _refreshed(self) -> tuple[Memory, ...]:
         try:
             return self._store.refresh()
         except FileError as error:
             self._count_failure(error)
-            return self._store.document
+            return self._store.lines
 
     def lines(self, now: Observation) -> tuple[str, ...]:
         """Return the relevant lines, the most relevant first, within `knowledge_tokens`."""
-        return self._shown.at(self._refreshed(), now, opening=not self.game_state.turn_count)
+        budget = max(0, self.config.knowledge_tokens - _HEADING_TOKENS)
+        return relevant_lines(self._refreshed(), now, budget, opening=not self.game_state.turn_count)
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the turn of the next update and the counts of the episode."""
-        return {"not_before": self._not_before, "updates": self._updates, "counts": dict(self._updater.counts)}
+        """Return the progress and the counts of the episode."""
+        return {
+            "learned_until": self._learned_until,
+            "not_before": self._not_before,
+            "updates": self._updates,
+            "counts": dict(self._counts),
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore the result of `snapshot`."""
-        self._turns.clear()
-        self._not_before, self._updates = int(state["not_before"]), int(state["updates"])
-        self._updater.counts.clear()
-        self._updater.counts.update({str(name): int(count) for name, count in state["counts"].items()})
+        self._learned_until, self._not_before = int(state["learned_until"]), int(state["not_before"])
+        self._updates = int(state["updates"])
+        self._counts = Counter({str(name): int(count) for name, count in state["counts"].items()})
 
     def get_status(self) -> dict[str, Any]:
         """Return the size of the knowledge base and the counts of its updates."""
-        document = self._store.document
-        struck = sum(map(is_struck, document.lines))
+        lines = self._store.lines
+        struck = sum(map(is_struck, lines))
         metrics = {
-            "lines": len(document.lines) - struck,
+            "lines": len(lines) - struck,
             "struck": struck,
-            "by_hand": len(document.by_hand),
+            "by_hand": sum(map(is_by_person, lines)),
             "updates": self._updates,
             "failures": self._failures,
             "recovered": self._store.recovered,
-            **{name.replace(" ", "_"): count for name, count in sorted(self._updater.counts.items())},
+            **{name.replace(" ", "_"): count for name, count in sorted(self._counts.items())},
         }
         return {"type": "knowledge", "metrics": metrics}
+
+
+def _best_supported(lines: Iterable[Memory]) -> tuple[Memory, ...]:
+    """Return the lines to judge. If there are too many, those with the most confirmations, then later ones."""
+    judged = [line for line in lines if not is_struck(line) and not is_settled(line)]
+    ranked = sorted(range(len(judged)), key=lambda position: (-judged[position].worked, -position))
+    return tuple(judged[position] for position in sorted(ranked[:_MAX_KNOWN]))
+
+
+def _settled(lines: Iterable[Memory]) -> tuple[str, ...]:
+    return tuple(line.text for line in lines if is_settled(line) and not is_struck(line))[:_MAX_KNOWN]

@@ -167,8 +167,8 @@ def knowledge(request: Request) -> Reply:
     answer: dict[str, Any] = {"new": [], "confirmed": [], "contradicted": []}
     if "An episode is over" in prompt:
         answer["new"] = [
-            {"section": "death_patterns", "text": "Eating what grows in the Back Garden kills.", "turns": [25]},
-            {"section": "meta_strategies", "text": "Read the letter first: it scores and names the aim.", "turns": [1]},
+            {"section": "insights", "text": "Eating what grows in the Back Garden kills.", "turns": [25]},
+            {"section": "insights", "text": "Read the letter first: it scores and names the aim.", "turns": [1]},
         ]
         answer["confirmed"] = [99]
     elif kept := number_of(prompt, "Look closely"):

@@ -5,15 +5,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.fixtures.knowledge import a_line, lines
+from tests.fixtures.knowledge import a_line, add
 from tests.fixtures.memory import memory as a_memory
+from tests.fixtures.reprints import FORMATTERS, original, reprinted
 from zorkgpt.files import Disk
-from zorkgpt.knowledge.document import KnowledgeDocument, ProcessedTurns, parse, render
-from zorkgpt.knowledge.line import ORDER, KnowledgeSection, confirmed
-from zorkgpt.knowledge.revision import line_key
+from zorkgpt.knowledge.lines import KnowledgeSection, line_of
+from zorkgpt.knowledge.revision import Lessons
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import KNOWLEDGE
@@ -25,12 +23,12 @@ ROOT = Path(__file__).parents[2]
 ADDING = """
 import sys
 from pathlib import Path
-from tests.fixtures.knowledge import a_line
+from tests.fixtures.knowledge import a_line, add
 from zorkgpt.knowledge.store import KnowledgeStore
 
 store, name = KnowledgeStore.open(Path(sys.argv[1])), sys.argv[2]
 for number in range(int(sys.argv[3])):
-    store.apply(lambda document: document.added(a_line(f"{name} {number}")))
+    add(store, f"{name} {number}")
 """
 
 
@@ -42,7 +40,7 @@ class FullDisk(Disk):
 
 
 def texts(store: KnowledgeStore) -> list[str]:
-    return [line.text for line in store.refresh().lines]
+    return [line.text for line in store.refresh()]
 
 
 @pytest.mark.slow
@@ -59,30 +57,28 @@ def test_several_processes_lose_no_line(tmp_path):
 
 def test_other_store_sees_a_line_at_once(tmp_path):
     one, other = KnowledgeStore.open(tmp_path), KnowledgeStore.open(tmp_path)
-    one.apply(lambda document: document.added(a_line("It bites.")))
+    add(one, "It bites.")
     assert texts(other) == ["It bites."]
 
 
 def test_concurrent_edit_by_a_person_is_kept(tmp_path):
     path = tmp_path / "knowledgebase.md"
     store = KnowledgeStore.open(tmp_path)
-    store.apply(lambda document: document.added(a_line("It bites.")))
+    add(store, "It bites.")
     by_hand = path.read_text().replace("## LESSONS LEARNED\n", "## LESSONS LEARNED\n\nMy own words.\n* a tip\n")
     path.write_text(by_hand + "\n## Mine\nends without a line break")
-    store.apply(lambda document: document.added(a_line("It barks.")))
+    add(store, "It barks.")
     assert "My own words.\n* a tip\n" in path.read_text()
     assert path.read_text().endswith("\n## Mine\nends without a line break")
-    assert (texts(store), store.document.by_hand) == (
-        ["It bites.", "It barks."],
-        ((KnowledgeSection.LESSONS, "a tip"),),
-    )
+    tip = line_of(KnowledgeSection.LESSONS, "a tip")
+    assert store.lines == (tip, a_line("It bites."), a_line("It barks."))
 
 
 def test_damaged_file_is_restored(tmp_path, caplog):
     path = tmp_path / "knowledgebase.md"
     store = KnowledgeStore.open(tmp_path)
     for text in ("First.", "Second."):
-        store.apply(lambda document, text=text: document.added(a_line(text)))
+        add(store, text)
     path.write_bytes(b"\x00" * 40)
     again = KnowledgeStore.open(tmp_path)
     assert (texts(again), again.recovered) == (["First.", "Second."], True)
@@ -96,13 +92,13 @@ def test_deleted_lines_are_kept_beside_the_file(tmp_path, content, is_open, capl
     path = tmp_path / "knowledgebase.md"
     store = KnowledgeStore.open(tmp_path)
     for text in ("First.", "Second."):
-        store.apply(lambda document, text=text: document.added(a_line(text)))
+        add(store, text)
     if content is None:
         path.unlink()
     else:
         path.write_bytes(content)
     again = store if is_open else KnowledgeStore.open(tmp_path)
-    again.apply(lambda document: document.added(a_line("Third.")))
+    add(again, "Third.")
     assert (texts(again), texts(KnowledgeStore.open(tmp_path)), again.recovered) == (["Third."], ["Third."], False)
     (report,) = [record for record in caplog.records if "deleted" in record.message]
     assert vars(report)["way_out"] == f"To bring them back, copy {path}.deleted to {path}."
@@ -114,19 +110,19 @@ def test_open_store_restores_everything_it_has_read(tmp_path):
     path = tmp_path / "knowledgebase.md"
     store = KnowledgeStore.open(tmp_path)
     for text in ("First.", "Second."):
-        store.apply(lambda document, text=text: document.added(a_line(text)))
+        add(store, text)
     path.write_bytes(b"\x00" * 40)
     assert texts(store) == ["First.", "Second."]
-    store.apply(lambda document: document.added(a_line("Third.")))
+    add(store, "Third.")
     assert texts(KnowledgeStore.open(tmp_path)) == ["First.", "Second.", "Third."]
 
 
 def test_change_that_a_full_disk_does_not_show_is_shown_later(tmp_path, caplog):
     path = tmp_path / "knowledgebase.md"
-    KnowledgeStore.open(tmp_path).apply(lambda document: document.added(a_line("First.")))
+    add(KnowledgeStore.open(tmp_path), "First.")
     before = path.read_bytes()
     store = KnowledgeStore.open(tmp_path, disk=FullDisk())
-    assert store.apply(lambda document: document.added(a_line("Second.")))
+    add(store, "Second.")
     assert (path.read_bytes(), texts(store)) == (before, ["First.", "Second."])
     assert "No space left" in vars(caplog.records[-1])["error"]
     assert texts(KnowledgeStore.open(tmp_path)) == ["First.", "Second."]
@@ -135,7 +131,7 @@ def test_change_that_a_full_disk_does_not_show_is_shown_later(tmp_path, caplog):
 
 def test_revision_without_changes_writes_nothing(tmp_path):
     store = KnowledgeStore.open(tmp_path)
-    assert store.apply(lambda document: document) is False
+    store.revise(Lessons(confirmed=(a_line("Unknown."),)))
     assert not (tmp_path / "knowledgebase.md").exists()
 
 
@@ -147,8 +143,8 @@ def histories(store: KnowledgeStore) -> list[tuple[str, str, str]]:
 def test_every_change_is_in_the_journal_with_its_source(tmp_path):
     path = tmp_path / "knowledgebase.md"
     store = KnowledgeStore.open(tmp_path)
-    store.apply(lambda document: document.added(a_line("It bites.")))
-    store.apply(lambda document: document.changed(document.lines[0], confirmed(document.lines[0])))
+    add(store, "It bites.")
+    store.revise(Lessons(confirmed=store.lines))
     path.write_text(path.read_text().replace("It bites.", "~~It bites.~~") + "- It barks. *(Ep2, T4)*\n")
     assert texts(KnowledgeStore.open(tmp_path)) == ["It bites.", "It barks."]
     assert histories(store) == [
@@ -159,8 +155,31 @@ def test_every_change_is_in_the_journal_with_its_source(tmp_path):
     ]
 
 
+def test_line_without_evidence_and_reworded_line_are_a_persons(tmp_path):
+    path = tmp_path / "knowledgebase.md"
+    store = KnowledgeStore.open(tmp_path)
+    add(store, "It bites.")
+    path.write_text(path.read_text().replace("It bites.", "It bites hard.") + "- It barks.\n")
+    assert texts(store) == ["It bites hard.", "It barks."]
+    assert histories(store)[1:] == [
+        ("hand", "removed", "It bites."),
+        ("hand", "added", "It bites hard."),
+        ("hand", "added", "It barks."),
+    ]
+
+
+@pytest.mark.parametrize("formatter", FORMATTERS)
+def test_reprinted_file_changes_no_line(tmp_path, formatter):
+    path = tmp_path / "knowledgebase.md"
+    path.write_bytes(original("knowledge"))
+    store = KnowledgeStore.open(tmp_path)
+    before = histories(store), sorted(store.lines, key=repr)
+    path.write_bytes(reprinted("knowledge", formatter))
+    assert (histories(store), sorted(store.refresh(), key=repr)) == before
+
+
 def test_lines_are_no_memories_of_a_search_or_a_file(tmp_path):
-    KnowledgeStore.open(tmp_path).apply(lambda document: document.added(a_line("The grue bites.")))
+    add(KnowledgeStore.open(tmp_path), "The grue bites.")
     with SimpleMemoryManager.open(tmp_path) as memory:
         assert memory.add_memory(5, "Hall", a_memory("A grue lives here"))
         assert [found.located.memory.title for found in memory.search("grue bites")] == ["A grue lives here"]
@@ -171,11 +190,11 @@ def test_lines_are_no_memories_of_a_search_or_a_file(tmp_path):
 
 def test_file_without_a_record_is_read(tmp_path):
     store = KnowledgeStore.open(tmp_path)
-    store.apply(lambda document: document.added(a_line("It bites.")).with_processed(3, ProcessedTurns(9)))
+    add(store, "It bites.")
     for file in tmp_path.glob("Memories.md.sqlite*"):
         file.unlink()
     again = KnowledgeStore.open(tmp_path)
-    assert (texts(again), again.document.processed) == (["It bites."], {"3": ProcessedTurns(9)})
+    assert texts(again) == ["It bites."]
 
 
 class Killed(BaseException):
@@ -194,9 +213,9 @@ def test_write_that_a_kill_interrupted_is_finished(tmp_path, shown, edited):
             if target == str(path):
                 raise Killed
 
-    KnowledgeStore.open(tmp_path).apply(lambda document: document.added(a_line("First.")))
+    add(KnowledgeStore.open(tmp_path), "First.")
     with pytest.raises(Killed):
-        KnowledgeStore.open(tmp_path, disk=DeadlyDisk()).apply(lambda document: document.added(a_line("Second.")))
+        add(KnowledgeStore.open(tmp_path, disk=DeadlyDisk()), "Second.")
     assert ("Second." in path.read_text()) is shown
     if edited:
         path.write_text(path.read_text() + "\n## Mine\n")
@@ -204,28 +223,9 @@ def test_write_that_a_kill_interrupted_is_finished(tmp_path, shown, edited):
     assert ("Second." in path.read_text(), "## Mine" in path.read_text()) == (True, edited)
 
 
-@given(st.lists(lines(), max_size=5, unique_by=line_key), st.lists(lines(), max_size=5, unique_by=line_key))
-def test_document_shows_exactly_the_given_memories(one, other):
-    document = KnowledgeDocument().showing(one).with_processed(1, ProcessedTurns(4))
-    shown = parse(render(document)).showing(other)
-    assert sorted(map(repr, parse(render(shown)).lines)) == sorted(map(repr, other))
-    assert shown.processed == {}
-    back = shown.showing(document.memories)
-    assert sorted(map(repr, parse(render(back)).memories)) == sorted(map(repr, document.memories))
-
-
-def test_undone_line_leaves_no_trace_in_the_file():
-    before = KnowledgeDocument().added(a_line("First.")).with_processed(1, ProcessedTurns(4))
-    added = before
-    for section in ORDER:
-        added = added.added(a_line(f"In {section}.", section))
-    shown = parse(render(added)).showing(before.memories)
-    assert render(shown) == render(before)
-
-
 def test_lines_move_to_another_record(tmp_path):
     store = KnowledgeStore.open(tmp_path)
-    store.apply(lambda document: document.added(a_line("It bites.")))
+    add(store, "It bites.")
     address = SqliteStore(tmp_path / "memories.sqlite")
     convert(store._memories, address)
     moved = KnowledgeStore(address, store._events, tmp_path / "knowledgebase.md")

@@ -1,27 +1,35 @@
 """Tests of turning a model's answer into lessons, checked against the facts of turns."""
 
-from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from tests.fixtures.knowledge import a_line
 from tests.fixtures.turns import a_turn
-from zorkgpt.knowledge.line import KnowledgeSection
-from zorkgpt.knowledge.synthesis import EpisodeReview, LessonsAnswer, TurnReview, updates_from
+from zorkgpt.knowledge.lines import KnowledgeSection
+from zorkgpt.knowledge.revision import Lessons
+from zorkgpt.knowledge.synthesis import ModelKnowledgeSynthesizer, Review
+from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.models import Memory
 
 
-def judged(line: Memory, named: list[int], *turns, origin=(), earlier=()) -> tuple[list[str], dict[str, int]]:
-    """Return the reasons why the line is contradicted, and the counts."""
-    counts = Counter()
-    turns = tuple(replace(turn, episode=2) for turn in turns)
-    review = TurnReview(2, turns, (line,), earlier)
-    answer = LessonsAnswer.model_validate(
-        {"contradicted": [{"number": 1, "reason": "It was otherwise.", "turns": named}]}
-    )
-    lessons = updates_from(answer, review, counts, lambda episode: origin if episode == 1 else ())
-    return [reason for _, reason in lessons.contradicted], dict(counts)
+def answered(answer: dict, *turns, **fields) -> Lessons:
+    """Return the lessons of a model's answer about turns."""
+    return ModelKnowledgeSynthesizer(ScriptedLLM([answer])).lessons(Review(turns, **fields))
+
+
+def judged(line: Memory, named: list[int], *turns, **fields) -> tuple[list[str], dict[str, int]]:
+    """Return the reasons why turns of a second episode contradict a line, and what is ignored."""
+    answer = {"contradicted": [{"number": 1, "reason": "It was otherwise.", "turns": named}]}
+    lessons = answered(answer, *(replace(turn, episode=2) for turn in turns), known=(line,), **fields)
+    return [reason for _, reason in lessons.contradicted], {k: n for k, n in lessons.ignored.items() if n}
+
+
+def learned(section: str, *turns, shown_by: int = 1) -> Memory:
+    """Return a line that was learned from turns."""
+    lesson = {"section": section, "text": "Rubbing the lamp helps.", "turns": list(range(1, shown_by + 1))}
+    [(line, _)] = answered({"new": [lesson]}, *turns).new
+    return line
 
 
 ACCEPTED = (["Ep2, T7: It was otherwise."], {})
@@ -35,48 +43,51 @@ def test_contradiction_must_name_a_turn_of_the_question(named, expected):
 
 
 def test_contradiction_by_a_whole_episode():
-    counts = Counter()
-    story = EpisodeReview(2, "death", (a_turn(1),), (a_line("Lamps burn for ever."),))
-    answer = LessonsAnswer.model_validate({"contradicted": [{"number": 1, "reason": "It went out."}]})
-    assert (updates_from(answer, story, counts).contradicted, counts["contradictions without a turn"]) == ((), 1)
-
-
-@pytest.mark.parametrize(
-    ("turn", "expected"),
-    [
-        (a_turn(7, "save"), ACCEPTED),
-        (a_turn(7, "restore"), REFUSED),
-        (a_turn(7, "save", refused="no"), REFUSED),
-    ],
-)
-def test_line_in_a_fixed_form_is_contradicted_by_its_own_action_only(turn, expected):
-    assert judged(a_line("“save” is not accepted: No."), [7], turn) == expected
+    assert judged(a_line("Lamps burn for ever."), [], a_turn(7, "wait"), reason="death") == NO_TURN
+    assert judged(a_line("Lamps burn for ever."), [7], a_turn(7), learned_until=7, reason="death") == ACCEPTED
 
 
 @pytest.mark.parametrize(
     ("section", "origin", "turn", "expected"),
     [
-        (KnowledgeSection.PUZZLES, {"score": 5}, {"score": 5}, REFUSED),
-        (KnowledgeSection.PUZZLES, {"score": 5}, {}, ACCEPTED),
-        (KnowledgeSection.DANGERS, {"died": True}, {"died": True}, REFUSED),
-        (KnowledgeSection.DANGERS, {"died": True}, {}, ACCEPTED),
-        (KnowledgeSection.LESSONS, {"score": 5}, {"score": 5}, ACCEPTED),
-        (KnowledgeSection.PUZZLES, {"score": 5}, {"action": "wave lamp", "score": 5}, ACCEPTED),
+        ("puzzles", {"score": 5}, {"score": 5}, REFUSED),
+        ("puzzles", {"score": 5}, {}, ACCEPTED),
+        ("dangers", {"died": True}, {"died": True}, REFUSED),
+        ("deaths", {"died": True}, {}, ACCEPTED),
+        ("lessons", {"score": 5}, {"score": 5}, ACCEPTED),
+        ("puzzles", {"score": 5}, {"action": "wave lamp", "score": 5}, ACCEPTED),
     ],
 )
 def test_turn_that_confirms_a_line_cannot_contradict_it(section, origin, turn, expected):
-    line = a_line("Rubbing the lamp helps.", section)
-    origin = (a_turn(1, **{"action": "rub lamp"} | origin),)
-    assert judged(line, [7], a_turn(7, **{"action": "rub lamp"} | turn), origin=origin) == expected
+    line = learned(section, a_turn(1, **{"action": "rub lamp"} | origin))
+    assert judged(line, [7], a_turn(7, **{"action": "rub lamp"} | turn)) == expected
 
 
 def test_second_try_in_the_same_episode_does_not_contradict_a_solution():
-    line = a_line("Rubbing the lamp gives points.", KnowledgeSection.PUZZLES)
-    origin = (a_turn(1, "rub lamp", score=5),)
+    line = learned("puzzles", a_turn(1, "rub lamp", score=5))
     first, second = a_turn(6, "rub lamp", score=5), a_turn(7, "rub lamp")
-    assert judged(line, [7], second, origin=origin, earlier=(first,)) == REFUSED
+    assert judged(line, [7], first, second, learned_until=6) == REFUSED
 
 
 def test_models_verdict_stands_if_nothing_can_be_checked():
-    line = a_line("Rubbing the lamp helps.", KnowledgeSection.PUZZLES, last_turn=4)
-    assert judged(line, [7], a_turn(7, "rub lamp", score=5), origin=(a_turn(1, "rub lamp", score=5),)) == ACCEPTED
+    line = learned("puzzles", a_turn(1, "rub lamp", score=5), a_turn(2), shown_by=2)
+    assert judged(line, [7], a_turn(7, "rub lamp", score=5)) == ACCEPTED
+
+
+def test_unusable_numbers_are_ignored():
+    answer = {"confirmed": [1, 2, 0, 9], "contradicted": [{"number": 2, "reason": "No.", "turns": [1]}]}
+    one, other = a_line("One."), a_line("Other.")
+    lessons = answered(answer, a_turn(1), known=(one, other))
+    assert (lessons.confirmed, lessons.contradicted, lessons.ignored) == ((one,), (), {"numbers ignored": 3})
+
+
+def test_new_line_names_its_turns_and_the_line_that_it_improves():
+    new = [
+        {"section": "insights", "text": "All in all.", "turns": [], "replaces": 1},
+        {"section": "syntax", "text": "Then this.", "turns": [2, 99], "replaces": 7},
+    ]
+    known = a_line("One.")
+    turns = (a_turn(1), a_turn(2), a_turn(3))
+    [(whole, improved), (one, other)] = answered({"new": new}, *turns, known=(known,), learned_until=1).new
+    assert (whole.category, whole.turns, improved) == (KnowledgeSection.INSIGHTS, "2→3", known)
+    assert (one.category, one.turns, other) == (KnowledgeSection.SYNTAX, "2", None)

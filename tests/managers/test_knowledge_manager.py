@@ -9,16 +9,18 @@ from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from tests.fixtures.memory import memory
 from tests.fixtures.runs import CtrlC, CutGame, a_run, a_walkthrough, press_ctrl_c, resume
 from zorkgpt.errors import LLMError, LLMUnreachable
-from zorkgpt.knowledge.document import KnowledgeDocument, parse
-from zorkgpt.knowledge.line import evidence_of, is_struck
+from zorkgpt.knowledge.file import parse
+from zorkgpt.knowledge.lines import evidence_of, is_struck
+from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.memory.models import Memory
 from zorkgpt.runlog.episodes import last_end, read_episode
 from zorkgpt.runlog.events import KnowledgeUpdated
 
 pytestmark = pytest.mark.slow
 
 LESSON = {"new": [{"section": "dangers", "text": "Green ground gives way.", "turns": [2]}]}
-WISDOM = {"new": [{"section": "meta_strategies", "text": "See the village first.", "turns": []}]}
+WISDOM = {"new": [{"section": "insights", "text": "See the village first.", "turns": []}]}
 NOTHING = {"new": []}
 REMEMBER_NOTHING = {"should_remember": False}
 
@@ -53,13 +55,18 @@ def asked(llm: ScriptedLLM) -> list[str]:
     return [call.prompt for call in llm.calls if call.role == "knowledge"]
 
 
-def knowledge(workdir: Path) -> KnowledgeDocument:
+def knowledge(workdir: Path) -> tuple[Memory, ...]:
     path = workdir / "knowledgebase.md"
-    return parse(path.read_bytes()) if path.exists() else KnowledgeDocument()
+    return parse(path.read_bytes()).lines if path.exists() else ()
 
 
 def texts(workdir: Path) -> list[str]:
-    return [line.text for line in knowledge(workdir).lines]
+    return [line.text for line in knowledge(workdir)]
+
+
+def postponed(workdir: Path) -> dict[int, int]:
+    """Return the episodes that are to be learned from later, with the turns that were learned from."""
+    return KnowledgeStore.open(workdir).postponed()
 
 
 def updates(workdir: Path, episode: int = 1) -> list[KnowledgeUpdated]:
@@ -76,7 +83,7 @@ def test_model_is_asked_at_intervals_about_new_turns(tmp_path):
     assert ("Turn 10," in second, "Turn 11," in second, "Turn 20," in second) == (False, True, True)
     assert ("Turn 21," in last, "Turn 25," in last) == (True, True)
     assert 'Green ground gives way." (confirmed 0 times' in second
-    [line] = knowledge(tmp_path).lines
+    [line] = knowledge(tmp_path)
     assert (line.text, line.episode, line.first_turn, line.last_turn) == ("Green ground gives way.", 1, 2, 2)
 
 
@@ -89,7 +96,7 @@ def test_numbered_lines_are_confirmed_and_contradicted(tmp_path):
     run, _ = scripted(tmp_path, LESSON, second, third, fourth, turns=40)
     with run:
         end = run.play_episode()
-    ground, crabs, _ = knowledge(tmp_path).lines
+    ground, crabs, _ = knowledge(tmp_path)
     assert (evidence_of(ground), ground.invalidation_reason) == ("confirmed 1, contradicted 1", None)
     assert (evidence_of(crabs), crabs.invalidation_reason) == ("contradicted 1", "Ep1, T25: No.")
     assert [is_struck(ground), is_struck(crabs)] == [False, True]
@@ -144,7 +151,6 @@ def test_every_episode_is_asked_about_once_at_its_end(tmp_path, settings, turns,
     assert texts(tmp_path) == ["See the village first." if about_the_episode else "Green ground gives way."]
     [question] = asked(llm)
     assert ("An episode is over" in question, f"Turn {turns}," in question) == (about_the_episode, True)
-    assert knowledge(tmp_path).processed["1"].until == turns
 
 
 def test_interrupted_episode_is_asked_about_at_the_next_start(tmp_path):
@@ -153,14 +159,14 @@ def test_interrupted_episode_is_asked_about_at_the_next_start(tmp_path):
     with run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
     assert asked(llm) == []
-    assert knowledge(tmp_path).processed["1"].due
+    assert 1 in postponed(tmp_path)
     run, llm = scripted(tmp_path, LESSON, turns=1)
     with run:
         run.process_turn()
         assert texts(tmp_path) == ["Green ground gives way."]
     assert 'Episode 1, ended by: "interrupted", after 5 turns' in asked(llm)[0]
     assert "Turn 5," in asked(llm)[0]
-    assert not knowledge(tmp_path).processed["1"].due
+    assert 1 not in postponed(tmp_path)
     assert next(event.added for event in updates(tmp_path, 2)) == ["Green ground gives way."]
 
 
@@ -169,7 +175,7 @@ def test_ctrl_c_during_the_last_question_defers_it(tmp_path):
     with run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
     assert len(asked(llm)) == 1
-    assert knowledge(tmp_path).processed["1"].due
+    assert 1 in postponed(tmp_path)
     assert read_episode(tmp_path, 1)[-1].reason == "interrupted"
 
 
@@ -180,15 +186,14 @@ def test_no_model_is_asked_after_an_abnormal_end(tmp_path, reason):
         run.process_turn()
         manager_of(run).end_episode(reason)
         assert asked(llm) == []
-        assert knowledge(tmp_path).processed["1"].due
+        assert 1 in postponed(tmp_path)
 
 
 def test_rules_conclude_an_interrupted_episode_at_once(tmp_path):
     run = a_walkthrough(tmp_path, "take penny", "save", "wait", watchers=(CtrlC(3),))
     with run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
-    processed = knowledge(tmp_path).processed["1"]
-    assert (processed.until, processed.due) == (3, False)
+    assert postponed(tmp_path) == {}
     assert any(text.startswith("“save” is not accepted") for text in texts(tmp_path))
 
 
@@ -203,7 +208,7 @@ def test_failed_catch_up_ends_nothing(tmp_path, left):
     run, _ = scripted(tmp_path, turns=3)
     with run:
         assert run.play_episode().reason == "turn limit"
-    assert knowledge(tmp_path).processed["1"].due is (left == "still failing")
+    assert (1 in postponed(tmp_path)) is (left == "still failing")
 
 
 def test_player_sees_knowledge_without_struck_lines(tmp_path):
@@ -250,7 +255,7 @@ def test_resumed_episode_restores_knowledge_but_no_edit(tmp_path, edited):
     run, llm = scripted(tmp_path, LESSON)
     with run:
         resume(run, 10)
-        assert texts(tmp_path) == ["Green ground gives way."]
+        assert texts(tmp_path) == ["Green ground gives way.", "Look first."]
     # The line was undone with its turn, which is asked about again, but not the edit.
     assert len(asked(llm)) == 1
     assert ("My words." in path.read_text()) is edited
@@ -291,4 +296,4 @@ def test_memories_with_the_same_text_are_not_knowledge(tmp_path):
         run.play_episode()
         shown = [run.simple_memory.get_location_memory(number) for number in (901, 902, 903)]
     assert shown == ["[SUCCESS] push wall: works: It gives way a little."] * 3
-    assert not [line for line in knowledge(tmp_path).lines if "push wall" in line.text]
+    assert not [line for line in knowledge(tmp_path) if "push wall" in line.text]

@@ -3,12 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from game_interface.models import Item, Location, Observation
 from session.experience import ActionResult
-from zorkgpt.knowledge.claims import shortened
 from zorkgpt.memory.models import Memory, ZMachineContext
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.offline.candidates import Nouns
@@ -34,13 +31,6 @@ def remembered(action: str, category: str, points: int = 0) -> Memory:
 
 def request(action: str, response: str, truth: ZMachineContext = TRUTH, **more) -> SynthesisRequest:
     return SynthesisRequest(1, "Hall", action, response, truth, **more)
-
-
-@given(st.text(), st.integers(20, 300))
-def test_shortened_text_keeps_its_beginning_within_the_limit(text, limit):
-    short = shortened(text, limit)
-    assert len(short) <= limit
-    assert " ".join(text.split()).startswith(short.removesuffix("…"))
 
 
 def test_noun_consists_of_words_that_the_parser_knows():

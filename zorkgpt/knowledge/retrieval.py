@@ -6,97 +6,62 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from game_interface.models import Observation
-from zorkgpt.knowledge.document import KnowledgeDocument
-from zorkgpt.knowledge.line import ORDER, KnowledgeSection, contradictions, evidence_of, is_struck, line_of
+from zorkgpt.knowledge.lines import KnowledgeSection, contradictions, evidence_of, is_by_person, is_struck
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import estimated_tokens
 
-_PLACE_BOUND = (
-    KnowledgeSection.DANGERS,
-    KnowledgeSection.PUZZLES,
-    KnowledgeSection.DEATHS,
-    KnowledgeSection.DEATH_PATTERNS,
-    KnowledgeSection.DISCOVERIES,
-)
+_PLACE_BOUND = (KnowledgeSection.DANGERS, KnowledgeSection.PUZZLES, KnowledgeSection.DEATHS)
 """Lines in these sections are shown only if something that they name is near."""
-_OPENING = (KnowledgeSection.STRATEGIES, KnowledgeSection.META_STRATEGIES)
+_OPENING = (KnowledgeSection.STRATEGIES, KnowledgeSection.INSIGHTS)
 """Lines in these sections help to plan an episode."""
-_ORDER: dict[str, int] = {section: at for at, section in enumerate(ORDER)}
+_ORDER: dict[str, int] = {section: at for at, section in enumerate(KnowledgeSection)}
 _MIN_WORD = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """The names of the player's place and of the things nearby, which decide which lines are relevant."""
+class _Surroundings:
+    """The words of the names of the player's place and of the things nearby."""
 
     names: tuple[frozenset[str], ...]
-    """The words of each name of the visible and carried things."""
-    place_name: frozenset[str] = frozenset()
-    """The words of the place's name."""
-    kinds: frozenset[str] = frozenset()
+    """Those of the visible and carried things."""
+    place_name: frozenset[str]
+    kinds: frozenset[str]
     """The last word of each name, which in English is the head noun: "lamp" of "brass lamp"."""
-    opening: bool = False
-    """Whether the episode has no turns yet."""
 
 
-def surroundings_of(now: Observation, *, opening: bool = False) -> Surroundings:
-    things = now.at_hand
-    names = dict.fromkeys(thing.name for thing in things)
-    words = tuple(found for name in names if (found := _words(name)))
-    kinds = frozenset(word for name in names for word in _words(name.split()[-1] if name.split() else ""))
-    return Surroundings(words, _words(now.location_name), kinds, opening)
-
-
-def relevant_lines(document: KnowledgeDocument, here: Surroundings, budget: int) -> tuple[str, ...]:
+def relevant_lines(lines: Iterable[Memory], now: Observation, budget: int, *, opening: bool = False) -> tuple[str, ...]:
     """Return the lines to show within the budget: first those that name something near, then general ones.
 
-    Before the first turn, lines that help to plan an episode rank with those that name something near. A line has its
-    evidence if it was ever contradicted.
+    A line has its evidence if it was ever contradicted. One that a person wrote ranks like one that was confirmed once.
+
+    Args:
+        opening: Whether the episode has no turns yet. Lines that help to plan it then rank higher.
     """
-    # A line that a person wrote ranks like one that was confirmed once.
-    manual = (line_of(section, text, "", 0, 0, confirmed=1) for section, text in document.by_hand)
+    names = list(dict.fromkeys(thing.name for thing in now.at_hand))
+    kinds = frozenset(word for name in names for word in _words(" ".join(name.split()[-1:])))
+    here = _Surroundings(tuple(filter(None, map(_words, names))), _words(now.location_name), kinds)
     ranked = []
-    for line in (*document.lines, *manual):
-        nearness = _nearness(line, here)
+    for line in lines:
+        nearness = _nearness(line, here) + 2 * (opening and line.category in _OPENING)
         if not is_struck(line) and (nearness or line.category not in _PLACE_BOUND):
             ranked.append((_rank(line, nearness), _shown_text(line)))
     ranked.sort(key=lambda entry: entry[0])
     return tuple(_fitting((text for _, text in ranked), budget))
 
 
-class RelevantLines:
-    """Selects the relevant lines, and caches the selection until the document or the surroundings change."""
-
-    def __init__(self, budget: int) -> None:
-        self._budget = budget
-        self._last: tuple[KnowledgeDocument, Surroundings, tuple[str, ...]] | None = None
-
-    def at(self, document: KnowledgeDocument, now: Observation, *, opening: bool) -> tuple[str, ...]:
-        """Return the lines to show, the most relevant first, within the token budget.
-
-        Args:
-            opening: Whether the episode has no turns yet.
-        """
-        here = surroundings_of(now, opening=opening)
-        if self._last is None or self._last[0] is not document or self._last[1] != here:
-            self._last = document, here, relevant_lines(document, here, self._budget)
-        return self._last[2]
-
-
-def _nearness(line: Memory, here: Surroundings) -> int:
-    """Return how near the subject of a line is: 4 or more if it names two things here, 0 if it names none.
+def _nearness(line: Memory, here: _Surroundings) -> int:
+    """Return how near the subject of a line is: 4 if it names two things here, 0 if it names none.
 
     A head noun such as "lamp" counts less than a full name.
     """
     words = _words(line.text)
     names_here = bool(here.place_name) and here.place_name <= words
     in_full = names_here + sum(name <= words for name in here.names if name != here.place_name)
-    nearness = 2 * min(2, in_full) or int(not here.kinds.isdisjoint(words))
-    return nearness + 2 if here.opening and line.category in _OPENING else nearness
+    return 2 * min(2, in_full) or int(not here.kinds.isdisjoint(words))
 
 
 def _rank(line: Memory, nearness: int) -> tuple[int, bool, int, int]:
-    evidence = line.worked - contradictions(line)
+    evidence = 1 if is_by_person(line) else line.worked - contradictions(line)
     return -nearness, line.category not in _PLACE_BOUND, -evidence, _ORDER[line.category]
 
 

@@ -2,22 +2,27 @@
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from platform import node
 
 from zorkgpt.errors import FileError, MemoryStoreError
 from zorkgpt.files import LOCK_TIMEOUT_S, AtomicFile, Disk, Stamp, reread_or_recover, write_file
-from zorkgpt.knowledge.document import KnowledgeDocument, is_damaged, parse, render
+from zorkgpt.knowledge.file import KnowledgeDocument, is_damaged, parse, render
+from zorkgpt.knowledge.lines import is_by_person
+from zorkgpt.knowledge.revision import Lessons, Revision
 from zorkgpt.log import get_logger
-from zorkgpt.memory.models import KNOWLEDGE, Memory
+from zorkgpt.memory.models import KNOWLEDGE, Memory, SubjectKey
 from zorkgpt.memory.storage.history import TurnStamp, dated_changes
+from zorkgpt.memory.storage.lasting import Filters
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.memory.storage.merging import FileEdits
 from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.record.events import Events
+from zorkgpt.memory.storage.reprint import typographic
+from zorkgpt.record.events import EventKind, EventRow, Events
 from zorkgpt.run_folder import KNOWLEDGE_FILE
 
 log = get_logger(__name__)
@@ -78,20 +83,25 @@ class KnowledgeStore:
         return cls(memories, Events(memories.database), folder / KNOWLEDGE_FILE, disk=disk)
 
     @property
-    def document(self) -> KnowledgeDocument:
-        """The document as it was last read."""
-        return self._document
+    def lines(self) -> tuple[Memory, ...]:
+        """The lines as they were last read, in the order of the file."""
+        return self._document.lines
 
-    def refresh(self) -> KnowledgeDocument:
+    @property
+    def text(self) -> str:
+        """The content of the file as it was last read."""
+        return render(self._document).decode("utf-8", "replace")
+
+    def refresh(self) -> tuple[Memory, ...]:
         """Read the changes of others, and record the edits of the file if nobody else has its lock.
 
         Raises:
-            FileError: If file or record can't be read. The document is unchanged.
+            FileError: If file or record can't be read. The lines are unchanged.
         """
         with self._guard:
             self._memories.refresh()
             if self._is_as_seen():
-                return self._document
+                return self.lines
             try:
                 with self._memories.turn(), self.file.locked(timeout_s=0):
                     self._catch_up()
@@ -100,26 +110,42 @@ class KnowledgeStore:
                 data, _ = self.file.read()
                 if data is not None and not is_damaged(data):
                     self._document = parse(data)
-            return self._document
+            return self.lines
 
-    def apply(self, change: Callable[[KnowledgeDocument], KnowledgeDocument]) -> bool:
-        """Apply `change` to the present lines, within the transaction that records it. False if it changed nothing.
+    def revise(self, lessons: Lessons) -> Revision:
+        """Apply lessons to the present lines, within the transaction that records the changes.
 
         Raises:
-            FileError: If the file can't be locked or read, or the change can't be recorded. Nothing is changed.
+            FileError: If the file can't be locked or read, or the changes can't be recorded. Nothing is changed.
         """
         # In this order, because the file is also locked within the transaction of a turn.
         with self._guard, self._memories.turn(), self.file.locked():
             self._catch_up()
             with self._memories.transaction(places=[KNOWLEDGE], turn_stamp=self._turn()) as draft:
-                before = self._document.showing(draft.lasting.memories(KNOWLEDGE))
-                new = change(before)
-                if new is before:
-                    return False
-                draft.set_memories(KNOWLEDGE, new.memories)
-            self._take(new)
-            self._memories.when_committed(self._show_change)
-            return True
+                revision = Revision(draft).apply(lessons)
+            if not self._is_as_seen():
+                self._take(self._document)
+                self._memories.when_committed(self._show_change)
+            return revision
+
+    def postpone(self, episode: int, learned_until: int | None) -> None:
+        """Record that a finished episode is to be learned from later, after this turn. None if that has been done.
+
+        Raises:
+            FileError: If it can't be recorded.
+        """
+        events = [] if learned_until is None else [EventRow(learned_until, EventKind.UNLEARNED, "")]
+        self._events.add(episode, *events, replacing=[EventKind.UNLEARNED])
+
+    def postponed(self) -> dict[int, int]:
+        """Return the `learned_until` of each episode that was postponed, in order.
+
+        Raises:
+            FileError: If the record can't be read.
+        """
+        episodes = self._events.episodes(EventKind.UNLEARNED)
+        last = ((episode, self._events.last(episode, EventKind.UNLEARNED)) for episode in episodes)
+        return {episode: event.turn for episode, event in last if event is not None}
 
     def _show_change(self) -> None:
         """Write the file after a change was committed."""
@@ -152,7 +178,7 @@ class KnowledgeStore:
             data, self._stamp = self._read(shown)
             document = parse(data)
             if data != shown:
-                self._record_edits(parse(shown), document)
+                self._record_edits(parse(shown).lines, document.lines)
                 self._note(data)
             self._take(document)
             if render(self._document) == data:
@@ -162,18 +188,19 @@ class KnowledgeStore:
                 return
         raise FileError(f"{self.file.path} keeps being changed by a program that ignores its lock.")
 
-    def _record_edits(self, base: KnowledgeDocument, edited: KnowledgeDocument) -> None:
-        """Record the differences between what the file showed and what somebody made of it."""
+    def _record_edits(self, base: Sequence[Memory], edited: Sequence[Memory]) -> None:
+        """Record the differences between the lines that the file showed and what somebody made of them."""
         at = datetime.now(UTC).isoformat(timespec="microseconds")
-        edits = FileEdits(edited, {KNOWLEDGE: self._present()}, at, {}, self._versions)
-        records = edits.since({KNOWLEDGE: base.memories})
+        edits = FileEdits(_EditedLines(base, edited), {KNOWLEDGE: self._present()}, at, {}, self._versions)
+        records = edits.since({KNOWLEDGE: base})
         for source in dict.fromkeys(record.source for record in records):
             with self._memories.transaction(source=source, places=[KNOWLEDGE]) as draft:
                 draft.apply(*(record.change for record in records if record.source == source))
 
     def _versions(self, subject: object, memory: str) -> list[Memory]:
+        """Return the earlier versions of a memory, as the file shows them."""
         changes = dated_changes(self._memories.journal.history(KNOWLEDGE, memory))
-        return [change.after for change in changes if change.after is not None]
+        return [replace(change.after, metadata={}) for change in changes if change.after is not None]
 
     # The file
 
@@ -220,3 +247,29 @@ class KnowledgeStore:
     def _note(self, data: bytes) -> None:
         # Each byte becomes a character, whatever the encoding is.
         self._events.show(self._name, json.dumps(data.decode("latin-1")))
+
+
+@dataclass(frozen=True)
+class _EditedLines:
+    """An `EditedFile` with lines."""
+
+    base: Sequence[Memory]
+    """What the file showed before."""
+    edited: Sequence[Memory]
+    is_broken = False
+
+    @property
+    def undated(self) -> list[Memory]:
+        """The lines that a person wrote or reworded."""
+        gone = [line for line in self.base if line not in self.edited]
+        return [
+            line
+            for line in self.edited
+            if is_by_person(line) or any(replace(old, title=line.title, text=line.text) == line for old in gone)
+        ]
+
+    def find(self, wanted: Filters) -> list[tuple[SubjectKey, Memory]]:
+        """Return the lines. One in which a formatter has replaced the quotation marks is unchanged."""
+        known = {typographic(line.text): line.text for line in self.base}
+        texts = [(line, known.get(typographic(line.text), line.text)) for line in self.edited]
+        return [(KNOWLEDGE, replace(line, title=text, text=text)) for line, text in texts]

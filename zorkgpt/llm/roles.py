@@ -20,7 +20,7 @@ class Role(StrEnum):
         ("memory_synthesis", "memory_outcome", "memory_judge", "memory_classify"),
     )
     OBJECTIVES = "objectives", ("analysis",), "analysis_sampling", ("objectives", "objectives_refine")
-    KNOWLEDGE = "knowledge", ("analysis",), "analysis_sampling", ("knowledge", "wisdom")
+    KNOWLEDGE = "knowledge", ("analysis",), "analysis_sampling", ("knowledge",)
     SUMMARY = "summary", ("analysis",), "analysis_sampling", ("context_summary",)
 
     _value_: str

@@ -32,6 +32,8 @@ class EventKind(StrEnum):
     """The state from which the episode can be resumed. Each episode has only its last one."""
     VIEW = "view"
     """The content that a file showed last. It belongs to no episode. See `Events.shown`."""
+    UNLEARNED = "unlearned"
+    """The last turn of a finished episode that the knowledge base was updated from, if it is to be updated later."""
     TRAIL = "trail"
     """What the actions of a finished episode led to."""
 

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -10,8 +10,6 @@ from typing import Self
 
 from filelock import FileLock
 
-from session.game_configuration import GameConfiguration
-from session.game_state import GameState
 from session.history import TurnRecord
 from session.outcome import failed
 from zorkgpt.bounded import RECORD, lines_of, parse_json
@@ -198,45 +196,12 @@ def turns_to_scores(turns: Iterable[TurnRecord]) -> dict[int, int]:
     return scored
 
 
-class PlayedTurns:
-    """Returns the turns of the running episode, and reads those of earlier episodes from their logs."""
+def played_turns(workdir: Path, episode: int, file_name: str = EPISODE_LOG) -> tuple[tuple[TurnRecord, ...], str]:
+    """Return the turns of an episode, and the reason why it ended; "" if unknown.
 
-    def __init__(self, logger: logging.Logger, config: GameConfiguration, game_state: GameState) -> None:
-        self._log = logger
-        self._workdir = Path(config.zork_game_workdir)
-        self._file_name = config.episode_log_file
-        self._state = game_state
-        self._earlier: dict[int, tuple[TurnRecord, ...]] = {}
-        """A cache of the turns of earlier episodes."""
-
-    def clear(self) -> None:
-        """Clear the cache."""
-        self._earlier = {}
-
-    def current(self) -> tuple[TurnRecord, ...]:
-        """Return the turns of the running episode that are still in the history."""
-        return self._state.history.recent(len(self._state.history))
-
-    def of(self, episode: int | str) -> Sequence[TurnRecord]:
-        """Return the turns of any episode; an empty sequence if its log is missing or can't be read."""
-        if episode == self._state.episode_id:
-            return self.current()
-        if not isinstance(episode, int):
-            return ()
-        if episode not in self._earlier:
-            try:
-                self._earlier[episode], _ = self.read(episode)
-            except OSError as error:
-                self._log.debug("an earlier episode's log can't be read", extra={"error": str(error)})
-                self._earlier[episode] = ()
-        return self._earlier[episode]
-
-    def read(self, episode: int) -> tuple[tuple[TurnRecord, ...], str]:
-        """Return the turns of an earlier episode and the reason why it ended; "" if unknown.
-
-        Raises:
-            OSError: If the log can't be read.
-        """
-        events = read_episode(self._workdir, episode, self._file_name)
-        reason = next((event.reason for event in reversed(events) if isinstance(event, EpisodeEnded)), "")
-        return tuple(turns_in(events).values()), reason
+    Raises:
+        FileError: If the log can't be read.
+    """
+    events = read_episode(workdir, episode, file_name)
+    reason = next((event.reason for event in reversed(events) if isinstance(event, EpisodeEnded)), "")
+    return tuple(turns_in(events).values()), reason
