@@ -48,14 +48,17 @@ def test_trail_ends_with_the_first_death():
     assert ([step.command for step in trail.steps], trail.deadly) == (["look"], True)
 
 
-def test_experience_has_only_the_episodes_before(events):
+def test_experience_has_only_the_episodes_that_ended_before_the_opening(events):
     trails = Trails(events, "")
-    for episode in (1, 3):
-        trails.add(a_trail("east > 2", episode=episode), 1)
-    assert [row.episode for row in trails.experience(4).rows] == [1, 3]
+    trails.add(a_trail("east > 2", episode=1), 1)
+    events.add(2, EventRow(0, EventKind.OPENING, "{}"))
+    trails.add(a_trail("east > 2", episode=4), 1)
+    assert [row.episode for row in trails.experience(5).rows] == [1, 4]
     assert [row.episode for row in trails.experience(2).rows] == [1]
-    running = trails.experience(4)
-    trails.add(a_trail("east > 2", episode=2), 1)
-    assert [trail.episode for trail in trails.before(4)] == [1, 2, 3]
-    assert [row.episode for row in running.rows] == [1, 3], "a running episode doesn't see it"
-    assert [row.episode for row in trails.experience(4).rows] == [1, 2, 3]
+    running = trails.experience(5)
+    trails.add(a_trail("east > 2", episode=3), 1)
+    assert [trail.episode for trail in trails.before(5)] == [1, 4, 3]
+    assert [row.episode for row in running.rows] == [1, 4], "a running episode doesn't see it"
+    assert [row.episode for row in trails.experience(5).rows] == [1, 4, 3]
+    trails.add(a_trail("west > 3", episode=1), 1)
+    assert [row.command for row in trails.experience(5).rows] == ["east", "east", "west"]

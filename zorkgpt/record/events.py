@@ -99,10 +99,21 @@ class Events:
         """Return the last event of a kind. None if there is none."""
         return next(iter(self.of(episode, kind)[-1:]), None)
 
-    def episodes(self, kind: EventKind) -> list[int]:
-        """Return the numbers of the episodes with an event of this kind, in order."""
-        query = "SELECT DISTINCT episode FROM zorkgpt_events WHERE kind = %s ORDER BY episode"
-        return [episode for (episode,) in self._database.rows(query, (kind,))]
+    def positions(self, kind: EventKind, *, before: int) -> list[int]:
+        """Return the positions of the events of a kind that were recorded before the opening of an episode, in order.
+
+        All of them before it is opened.
+        """
+        query = (
+            "SELECT position FROM zorkgpt_events event WHERE kind = %s AND NOT EXISTS (SELECT 1 FROM zorkgpt_events "
+            "opening WHERE kind = %s AND episode = %s AND position < event.position) ORDER BY position"
+        )
+        return [position for (position,) in self._database.rows(query, (kind, EventKind.OPENING, before))]
+
+    def content(self, position: int) -> str:
+        """Return the content of the event at a position. "" if there is none."""
+        rows = self._database.rows("SELECT content FROM zorkgpt_events WHERE position = %s", (position,))
+        return next((content for (content,) in rows), "")
 
     def remove(self, episode: int, *kinds: EventKind) -> None:
         """Delete the events of these kinds of an episode."""
