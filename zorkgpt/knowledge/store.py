@@ -143,9 +143,7 @@ class KnowledgeStore:
         Raises:
             FileError: If the record can't be read.
         """
-        episodes = self._events.episodes(EventKind.UNLEARNED)
-        last = ((episode, self._events.last(episode, EventKind.UNLEARNED)) for episode in episodes)
-        return {episode: event.turn for episode, event in last if event is not None}
+        return self._events.turns(EventKind.UNLEARNED)
 
     def _show_change(self) -> None:
         """Write the file after a change was committed."""

@@ -99,6 +99,11 @@ class Events:
         """Return the last event of a kind. None if there is none."""
         return next(iter(self.of(episode, kind)[-1:]), None)
 
+    def turns(self, kind: EventKind) -> dict[int, int]:
+        """Return the episode and the turn of each event of a kind, in order."""
+        query = "SELECT episode, turn FROM zorkgpt_events WHERE kind = %s ORDER BY position"
+        return dict(self._database.rows(query, (kind,)))
+
     def positions(self, kind: EventKind, *, before: int) -> list[int]:
         """Return the positions of the events of a kind that were recorded before the opening of an episode, in order.
 
