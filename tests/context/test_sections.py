@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from game_interface.models import Item, Location, Observation
 from session.sections import ContextSection
+from tests.fixtures.prompt_limits import most_tokens
 from zorkgpt.context import sections
-from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections, fitted, for_critic, most_tokens
+from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections, fitted, for_critic
 from zorkgpt.context.prompt_section import beginning, first_sentences, last_sentences, list_section, text_section
 from zorkgpt.context.turns import first_shown, turn_text
 from zorkgpt.explore.best_line import LineAhead, LineStep

@@ -2,34 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from zorkgpt.errors import MemoryEditError
-from zorkgpt.memory.ids import is_named_by, memory_id
+from zorkgpt.memory.ids import is_named_by
 from zorkgpt.memory.places import is_place, parse_place, place_in_words, place_label, place_order, place_text
+from zorkgpt.memory.retrieval import LocatedMemory
+from zorkgpt.memory.storage.versions import is_current
 
 if TYPE_CHECKING:
     from zorkgpt.memory.manager import SimpleMemoryManager
-    from zorkgpt.memory.models import Memory, SubjectKey
+    from zorkgpt.memory.models import SubjectKey
 
 _MAX_CANDIDATES = 10
 _STRAIGHT_QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"') | dict.fromkeys("‘’‚", "'"))
-
-
-@dataclass(frozen=True, slots=True)
-class FoundMemory:
-    """A memory that matches a name on the command line."""
-
-    place: "SubjectKey"
-    place_name: str
-    id: str
-    title: str
-    is_current: bool
-
-    def __str__(self) -> str:
-        return f"{self.id}  {self.title}, {place_label(self.place, self.place_name)}"
 
 
 def find_place(names: Mapping["SubjectKey", str], text: str) -> "SubjectKey":
@@ -67,7 +54,7 @@ def find_place(names: Mapping["SubjectKey", str], text: str) -> "SubjectKey":
 
 def find_memories(
     manager: "SimpleMemoryManager", text: str, place: "SubjectKey | None" = None, *, also_removed: bool = False
-) -> list[FoundMemory]:
+) -> list[LocatedMemory]:
     """Return the memories with this id or title, or else those whose title contains the text.
 
     Superseded memories are returned only if no current one matches. Curly and straight quotes are equal.
@@ -80,23 +67,23 @@ def find_memories(
         MemoryEditError: If no memory matches. The message suggests similar titles.
     """
     candidates = _candidates(manager, also_removed=also_removed)
-    candidates = [memory for memory in candidates if place is None or memory.place == place]
+    candidates = [each for each in candidates if place is None or each.location_id == place]
     wanted = _folded(text)
     found = (
-        [memory for memory in candidates if is_named_by(memory.id, text.strip().casefold())]
-        or [memory for memory in candidates if _folded(memory.title) == wanted]
-        or [memory for memory in candidates if wanted and wanted in _folded(memory.title)]
+        [each for each in candidates if is_named_by(each.id, text.strip().casefold())]
+        or [each for each in candidates if _folded(each.memory.title) == wanted]
+        or [each for each in candidates if wanted and wanted in _folded(each.memory.title)]
     )
     if not found:
         where = "" if place is None else f" at {place_in_words(place)}"
-        titles = {_folded(memory.title): str(memory) for memory in candidates}
+        titles = {_folded(each.memory.title): _label(each) for each in candidates}
         near = [titles[title] for title in get_close_matches(wanted, titles, n=3, cutoff=0.5)]
         suggestion = f" Did you mean{_listed(near)}" if near else " List all with: memories show"
         raise MemoryEditError(f"No memory{where} has the id or title {text!r}.{suggestion}")
-    return [memory for memory in found if memory.is_current] or found
+    return [each for each in found if is_current(each.memory)] or found
 
 
-def find_memory(manager: "SimpleMemoryManager", text: str, place: "SubjectKey | None" = None) -> FoundMemory:
+def find_memory(manager: "SimpleMemoryManager", text: str, place: "SubjectKey | None" = None) -> LocatedMemory:
     """Return the only memory that `find_memories` finds.
 
     Raises:
@@ -108,9 +95,9 @@ def find_memory(manager: "SimpleMemoryManager", text: str, place: "SubjectKey | 
     return found[0]
 
 
-def ambiguous(text: str, found: Sequence[FoundMemory]) -> MemoryEditError:
+def ambiguous(text: str, found: Sequence[LocatedMemory]) -> MemoryEditError:
     """Return the error for a text that matches several memories."""
-    return MemoryEditError(f"Several memories match {text!r}. Give the id of one:{_listed(list(map(str, found)))}")
+    return MemoryEditError(f"Several memories match {text!r}. Give the id of one:{_listed(list(map(_label, found)))}")
 
 
 def contains(title: str, text: str) -> bool:
@@ -118,22 +105,18 @@ def contains(title: str, text: str) -> bool:
     return _folded(text) in _folded(title)
 
 
-def _candidates(manager: "SimpleMemoryManager", *, also_removed: bool) -> list[FoundMemory]:
-    found = [_candidate(each.location_id, each.location_name, each.memory) for each in manager.all_memories()]
-    candidates = {(candidate.place, candidate.id): candidate for candidate in found}
-    if also_removed:
-        for record in manager.store.journal.records():
-            change = record.change
-            for memory in (change.after, change.before):
-                if memory is not None:
-                    candidate = _candidate(change.location_id, change.location_name, memory)
-                    candidates.setdefault((candidate.place, candidate.id), candidate)
+def _candidates(manager: "SimpleMemoryManager", *, also_removed: bool) -> list[LocatedMemory]:
+    candidates = {(each.location_id, each.id): each for each in manager.all_memories()}
+    for record in manager.store.journal.records() if also_removed else ():
+        change = record.change
+        for memory in filter(None, (change.after, change.before)):
+            located = LocatedMemory(change.location_id, change.location_name, memory)
+            candidates.setdefault((located.location_id, located.id), located)
     return list(candidates.values())
 
 
-def _candidate(place: "SubjectKey", name: str, memory: "Memory") -> FoundMemory:
-    is_current = memory.status != "SUPERSEDED"
-    return FoundMemory(place, name, memory_id(place, memory), memory.title, is_current)
+def _label(located: LocatedMemory) -> str:
+    return f"{located.id}  {located.memory.title}, {place_label(located.location_id, located.location_name)}"
 
 
 def _folded(text: str) -> str:

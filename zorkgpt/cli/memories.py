@@ -139,10 +139,10 @@ def explain(
     """Show where a memory comes from, when it was shown, its results, and its changes."""
     place = None if location is None else place_given(manager, location)
     found = find_memories(manager, memory, place, also_removed=True)
-    if len({match.title.casefold() for match in found}) > 1:
+    if len({match.memory.title.casefold() for match in found}) > 1:
         raise ambiguous(memory, found)
     explained: list[Provenance] = []
-    for place, title in dict.fromkeys((match.place, match.title) for match in found):
+    for place, title in dict.fromkeys((match.location_id, match.memory.title) for match in found):
         explained += manager.explain(title, place)
     if json_:
         typer.echo(json.dumps([provenance.to_dict() for provenance in explained], indent=1))
@@ -156,7 +156,7 @@ def explain(
 def history(manager: "SimpleMemoryManager", memory: Title) -> None:
     """List every change of a memory, including changes that replaced it."""
     found = find_memories(manager, memory, also_removed=True)
-    titles = {match.title.casefold() for match in found}
+    titles = {match.memory.title.casefold() for match in found}
     if len(titles) > 1:
         raise ambiguous(memory, found)
     for record in manager.store.journal.records():

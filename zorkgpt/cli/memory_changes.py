@@ -320,8 +320,9 @@ def _apply_edit(
     manager: "SimpleMemoryManager", title: str, location: str | None, wanted: "Edit", expected: str | None = None
 ) -> None:
     found = find_memory(manager, title, None if location is None else place_given(manager, location))
-    memory = manager.edit_memory(found.place, MemoryId(found.id), wanted, expected=expected)
-    say(f"{place_label(found.place, found.place_name)}: {described(found.place, memory)}")
+    place = found.location_id
+    memory = manager.edit_memory(place, MemoryId(found.id), wanted, expected=expected)
+    say(f"{place_label(place, found.location_name)}: {described(place, memory)}")
 
 
 def _backup(store: "Store") -> Path:

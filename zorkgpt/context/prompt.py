@@ -94,22 +94,11 @@ def fitted(context: PlayerContext, budgets: ContextSection, tokens: int) -> Cont
     return parts.model_copy(update={"history_tokens": min(parts.history_tokens, max(0, room // step * step))})
 
 
-def most_tokens(budgets: ContextSection, *, memories: int) -> int:
-    """Return the maximum tokens of all sections.
-
-    Args:
-        memories: The token budget of the memories of a place, which is a separate setting.
-    """
-    sections = sum(int(value) for name, value in budgets if name.endswith("_tokens") and name != "summary_tokens")
-    return sections + memories + _VISITS_AND_FENCE_TOKENS
-
-
 _SHARES = (1.0, 0.75, 0.5, 0.25, 0.1)
 """Shares of the budgets to try until a prompt fits into a model's context."""
 _HISTORY_STEP = 500
 """Tokens."""
 _CRITIC_HISTORY_TOKENS = 600
-_VISITS_AND_FENCE_TOKENS = 40
 
 
 def _shown(
