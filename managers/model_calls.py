@@ -52,10 +52,13 @@ class ModelCalls(BaseManager):
         """The roles whose useless answers were reported."""
         self._workdir = Path(config.zork_game_workdir)
         self._failures = 0
+        self._before = UsageTotals(0, 0.0)
+        """The usage of the run before the episode."""
 
     def reset(self) -> None:
         """Assign the following calls to the new episode."""
-        self.client.usage.episode = str(self.game_state.episode_id)
+        self.client.usage.begin(str(self.game_state.episode_id))
+        self._before = self.spent()
 
     def check_ceiling(self) -> None:
         """Check the budget.
@@ -82,16 +85,15 @@ class ModelCalls(BaseManager):
             self.client.usage.add_refused(Role.AGENT, refused)
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the usage so far, and the length of the log up to now."""
-        log, usage = self._calls_log(), self.client.usage
-        with usage.guard:
-            return {"usage": usage.to_dict(), "log_bytes": log.stat().st_size if log.is_file() else 0}
+        """Return the usage of the run before this episode. The log has its calls."""
+        return asdict(self._before)
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Restore the usage of a checkpoint, and add the later calls in the log."""
+        """Add the usage before the episode, and the calls in its log, even those after the checkpoint."""
         usage, log = self.client.usage, self._calls_log()
-        usage.restore(state["usage"])
-        for event in read_events(log, after=state["log_bytes"]) if log.is_file() else ():
+        usage.add_spent(int(state["tokens"]), float(state["cost"]))
+        self._before = self.spent()
+        for event in read_events(log) if log.is_file() else ():
             if isinstance(event, ModelCalled):
                 usage.add(event.call)
 

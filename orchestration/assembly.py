@@ -200,20 +200,8 @@ def _critic(services: Services) -> Critic | None:
 
 
 def _checkpoints(services: Services, snapshots: Mapping[str, Snapshot]) -> CheckpointManager:
-    return CheckpointManager(
-        services.config,
-        services.state,
-        events=services.events,
-        run=_run(services),
-        game=services.game,
-        snapshots=snapshots,
-        memory=services.memory,
-    )
-
-
-def _run(services: Services) -> Run:
     options, story = services.options, services.game.story
-    return Run(
+    run = Run(
         story=story.sha256,
         story_path=str(Path(story.path).resolve()),
         title=story.title or Path(story.path).stem,
@@ -222,4 +210,13 @@ def _run(services: Services) -> Run:
         remember=services.memory is not None,
         max_turns=services.config.max_turns_per_episode,
         walkthrough=str(options.walkthrough.resolve()) if options.walkthrough else None,
+    )
+    return CheckpointManager(
+        services.config,
+        services.state,
+        events=services.events,
+        run=run,
+        game=services.game,
+        snapshots=snapshots,
+        memory=services.memory,
     )

@@ -1,11 +1,10 @@
 """Token usage and cost of model calls, by role and episode, and the ceilings on both."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from itertools import chain
 from threading import RLock
-from typing import Any
 
 from zorkgpt.errors import BudgetExceeded, ConfigurationError
 from zorkgpt.llm.messages import Message, ToolCall, Usage
@@ -167,7 +166,7 @@ class Ledger:
 
     settings: LLMSettings
     episode: str = ""
-    """The running episode, to which calls are assigned. Set at the start of each episode."""
+    """The running episode, to which calls are assigned."""
     guard: RLock = field(default_factory=RLock, repr=False, compare=False)
     """Held while a call is counted and logged."""
     _tallies: dict[tuple[str, Role], Tally] = field(default_factory=dict)
@@ -203,6 +202,12 @@ class Ledger:
         """The tokens and the cost of all calls."""
         return self._spent_tokens, self._spent_cost
 
+    def begin(self, episode: str) -> None:
+        """Assign the following calls to an episode that has none yet."""
+        with self.guard:
+            self.episode = episode
+            self._tallies = {key: tally for key, tally in self._tallies.items() if key[0] != episode}
+
     def add(self, call: CallRecord, *, episode: str | None = None) -> None:
         """Count a call.
 
@@ -231,17 +236,6 @@ class Ledger:
         """Return the sums of one episode by role."""
         with self.guard:
             return {role: tally for (played, role), tally in self._tallies.items() if played == episode}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the ledger as JSON values."""
-        with self.guard:
-            tallies = [[episode, role, asdict(tally)] for (episode, role), tally in self._tallies.items()]
-            return {"tallies": tallies, "tokens": self._spent_tokens, "cost": self._spent_cost}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the values from `to_dict`. They count against the ceilings."""
-        self._tallies = {(episode, role): Tally(**tally) for episode, role, tally in state["tallies"]}
-        self.add_spent(int(state["tokens"]), float(state["cost"]))
 
     @property
     def total(self) -> Tally:

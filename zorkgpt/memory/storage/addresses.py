@@ -4,9 +4,10 @@ import re
 from pathlib import Path
 
 from zorkgpt.errors import MemoryStoreError
+from zorkgpt.files import LOCK_TIMEOUT_S
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.postgres import PostgresDatabase, is_postgres
-from zorkgpt.memory.storage.sql_store import postgres_record, sqlite_record
+from zorkgpt.memory.storage.sql_store import sqlite_record
 from zorkgpt.memory.storage.sqlite import IN_MEMORY, SqliteDatabase, is_sqlite
 from zorkgpt.text import quoted
 
@@ -41,5 +42,5 @@ def open_record(folder: Path, memory: str) -> SqliteDatabase | PostgresDatabase:
     """
     check_address(memory)
     if is_postgres(memory):
-        return postgres_record(memory)
+        return PostgresDatabase(memory, lock_timeout_s=LOCK_TIMEOUT_S)
     return sqlite_record(folder / memory) if is_sqlite(folder / memory) else sidecar(folder / memory)

@@ -245,7 +245,7 @@ class PostgresStore(SqlStore):
         lock_timeout_s: float = LOCK_TIMEOUT_S,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        database = postgres_record(url, lock_timeout_s=lock_timeout_s)
+        database = PostgresDatabase(url, lock_timeout_s=lock_timeout_s)
         folder = _own_folder(database.address)
         words = PostgresWords(database)
         super().__init__(
@@ -330,11 +330,6 @@ class SqliteStore(SqliteFileStore):
         # A memory without a file must not find `runs/` in the current folder.
         file = Path(os.devnull, IN_MEMORY) if str(path) == IN_MEMORY else database.path
         super().__init__(database, FullText(database), name=str(database.path), path=file, now=now)
-
-
-def postgres_record(url: str, *, lock_timeout_s: float = LOCK_TIMEOUT_S) -> PostgresDatabase:
-    """Return a database on PostgreSQL with the record of a memory."""
-    return PostgresDatabase(url, lock_timeout_s=lock_timeout_s)
 
 
 def sqlite_record(path: Path | str, *, timeout_s: float = LOCK_TIMEOUT_S) -> SqliteDatabase:
