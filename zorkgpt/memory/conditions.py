@@ -8,60 +8,31 @@ from zorkgpt.memory.claims import State, holds, separating
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.losses import loss_in
 from zorkgpt.memory.models import DIED, NO_EFFECT, Memory, SubjectKey, destination_in
-from zorkgpt.memory.storage.changes import Change, ChangeKind
+from zorkgpt.memory.storage.changes import ChangeKind
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import OBSERVATIONS, TurnStamp
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.versions import same_words
 
 
-class Observations:
-    """The turns in which memories were observed, from the journal and from the changes of this process."""
-
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-        self._turns: dict[tuple[SubjectKey, str, str], list[tuple[ChangeKind, TurnStamp]]] = {}
-        """By place, title and text."""
-
-    def note(self, change: Change, turn: TurnStamp | None) -> None:
-        """Record a change by a turn in which the memory was observed."""
-        if turn is None or change.kind not in OBSERVATIONS:
-            return
-        key = _key(change.location_id, change.memory)
-        if change.kind == "added" or key in self._turns:
-            self._turns.setdefault(key, []).append((change.kind, turn))
-
-    def clear(self) -> None:
-        """Clear the cache."""
-        self._turns.clear()
-
-    def turn_when_learned(self, place: SubjectKey, memory: Memory) -> TurnStamp | None:
-        """Return the turn that taught it. None if unknown."""
-        turns = self._turns.get(_key(place, memory))
-        if turns is None:
-            # Read only this kind: a memory can have thousands of further observations.
-            turns = self._read(place, memory, ("added",))
-        return next((turn for kind, turn in reversed(turns) if kind == "added"), None)
-
-    def states(self, place: SubjectKey, memory: Memory) -> list[State]:
-        """Return the known states in which its action had its outcome, oldest first."""
-        key = _key(place, memory)
-        if key not in self._turns:
-            self._turns[key] = self._read(place, memory, OBSERVATIONS)
-        return [turn.state for _, turn in self._turns[key] if turn.action or turn.state]
-
-    def _read(
-        self, place: SubjectKey, memory: Memory, kinds: Sequence[ChangeKind]
-    ) -> list[tuple[ChangeKind, TurnStamp]]:
-        return [
-            (record.change.kind, record.turn_stamp)
-            for record in self._journal.of_memory(place, memory_id(place, memory), kinds)
-            if record.turn_stamp is not None and same_words(record.change.memory, memory)
-        ]
+def turn_when_learned(journal: Journal, place: SubjectKey, memory: Memory) -> TurnStamp | None:
+    """Return the turn that taught a memory. None if unknown."""
+    # Read only this kind: a memory can have thousands of further observations.
+    return next(reversed(_turns(journal, place, memory, ("added",))), None)
 
 
-def _key(place: SubjectKey, memory: Memory) -> tuple[SubjectKey, str, str]:
-    return place, folded(memory.title), folded(memory.text)
+def observed_states(journal: Journal, place: SubjectKey, memory: Memory) -> list[State]:
+    """Return the known states in which a memory's action had its outcome, oldest first."""
+    turns = _turns(journal, place, memory, OBSERVATIONS)
+    return [turn.state for turn in turns if turn.action or turn.state]
+
+
+def _turns(journal: Journal, place: SubjectKey, memory: Memory, kinds: Sequence[ChangeKind]) -> list[TurnStamp]:
+    return [
+        record.turn_stamp
+        for record in journal.of_memory(place, memory_id(place, memory), kinds)
+        if record.turn_stamp is not None and same_words(record.change.memory, memory)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +46,7 @@ class Rivals:
 
 
 def rivals(
-    observations: Observations,
+    journal: Journal,
     location_id: SubjectKey,
     memory: Memory,
     believed: Iterable[Memory],
@@ -96,10 +67,10 @@ def rivals(
     if not opposed:
         # The usual case. Skip reading the history, which can be long.
         return result
-    own = [*observations.states(location_id, memory), *([] if now is None else [now])]
+    own = [*observed_states(journal, location_id, memory), *([] if now is None else [now])]
     for rival in opposed:
         # For a memory without observations, only its conditions are known.
-        states = observations.states(location_id, rival) or [rival.when]
+        states = observed_states(journal, location_id, rival) or [rival.when]
         if separating(states, own, memory.action):
             result.separated.append(rival)
         elif loss_in(memory.outcome) is None and loss_in(rival.outcome) is None:
@@ -108,7 +79,7 @@ def rivals(
 
 
 def conditions(
-    observations: Observations,
+    journal: Journal,
     location_id: SubjectKey,
     memory: Memory,
     believed: Iterable[Memory],
@@ -130,8 +101,8 @@ def conditions(
     if not memory.when and not opposed:
         # The usual case. Skip reading the history.
         return ()
-    own = [*observations.states(location_id, memory), *([] if now is None else [now])]
-    others = [states for other in opposed if (states := observations.states(location_id, other))]
+    own = [*observed_states(journal, location_id, memory), *([] if now is None else [now])]
+    others = [states for other in opposed if (states := observed_states(journal, location_id, other))]
     if not own or not others:
         return tuple(claim for claim in memory.when if all(holds(claim, state) is not False for state in own))
     # If no condition separates the memory from all others, try each of them alone.

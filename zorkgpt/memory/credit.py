@@ -6,12 +6,13 @@ below it interpret them.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 
 from zorkgpt.memory.claims import Relation, holds
+from zorkgpt.memory.conditions import turn_when_learned
 from zorkgpt.memory.entailment import lexicon
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.losses import LossCause, LossKind, loss_in
@@ -31,7 +32,7 @@ from zorkgpt.memory.models import (
 from zorkgpt.memory.objects import ObjectMove
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.history import Trial, TurnStamp
+from zorkgpt.memory.storage.history import Trial
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.versions import titled
 from zorkgpt.record.experience import Experience
@@ -228,18 +229,8 @@ class CreditCounter:
     ephemeral memories are not counted.
     """
 
-    def __init__(
-        self,
-        journal: Journal,
-        *,
-        learned_in: Callable[[SubjectKey, Memory], TurnStamp | None] = lambda location_id, memory: None,
-    ) -> None:
-        """
-        Args:
-            learned_in: Returns the turn that taught a memory of a location. None if unknown.
-        """
+    def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._learned_in = learned_in
         self._shown = _NOTHING_SHOWN
         self._pending: list[Trial] = []
 
@@ -319,7 +310,7 @@ class CreditCounter:
 
     def _is_another_state(self, location_id: SubjectKey, memory: Memory, turn: ZMachineContext) -> bool:
         """Return whether the state differs from that in which the memory was learned."""
-        stamp = self._learned_in(location_id, memory)
+        stamp = turn_when_learned(self._journal, location_id, memory)
         return stamp is not None and any(holds(claim, turn.state) is not True for claim in stamp.state)
 
 

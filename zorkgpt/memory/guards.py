@@ -10,11 +10,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt.errors import MemoryRefused
-from zorkgpt.memory.conditions import Observations, conditions, rivals
+from zorkgpt.memory.conditions import conditions, rivals
 from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.facts import is_location, refuted_by_turn, with_known_wording, with_unique_title
 from zorkgpt.memory.models import Memory, MemoryKind, Persistence, SubjectKey
 from zorkgpt.memory.storage.escaping import folded
+from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.versions import is_current, same_words, titled
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.memory.things import ThingsLedger
@@ -49,7 +50,7 @@ class TurnEvidence:
     fact: "Fact"
     """The fact in the answer from which the memory was made."""
     ledger: ThingsLedger
-    observations: Observations
+    journal: Journal
     is_first_visit: bool
     """Whether the player sees the subject, a place, for the first time in this episode."""
 
@@ -225,9 +226,9 @@ def under_conditions(new: NewMemory) -> NewMemory:
     """Add the conditions that separate it from other outcomes of its action. Refuse an outcome that a person denies."""
     evidence, place, memory = new.learned_from, new.location_id, new.memory
     now = evidence.request.context.state
-    opposed = rivals(evidence.observations, place, memory, new.beside, now=now)
+    opposed = rivals(evidence.journal, place, memory, new.beside, now=now)
     _check_person(new, opposed.contradicted)
-    when = conditions(evidence.observations, place, memory, opposed.separated, now=now)
+    when = conditions(evidence.journal, place, memory, opposed.separated, now=now)
     return replace(new, memory=replace(memory, when=when))
 
 

@@ -108,7 +108,7 @@ class Learner:
         self.counts = LearningCounts()
         self._writer = writer
         self._known = writer.known
-        self._observations = writer.observations
+        self._journal = writer.store.journal
         self._recorder = recorder
         self._state = state
         self._log = log
@@ -249,7 +249,7 @@ class Learner:
                 self._see_again(place, memory, number)
             reason = f"the same outcome in another state in turn {number}"
             self._qualify(place, memory, reason, turn.context.state)
-            self._resolve_rivals(place, memory, rivals(self._observations, place, memory, known.current(place)), number)
+            self._resolve_rivals(place, memory, rivals(self._journal, place, memory, known.current(place)), number)
 
     def _resolve_rivals(self, location_id: SubjectKey, memory: Memory, opposed: Rivals, turn: int) -> None:
         """Add conditions to rivals that hold in other states, and supersede those that the memory contradicts."""
@@ -268,7 +268,7 @@ class Learner:
 
     def _qualify(self, location_id: SubjectKey, memory: Memory, reason: str, now: State | None = None) -> bool:
         """Update the conditions of a memory from the observations, and return whether they changed."""
-        when = conditions(self._observations, location_id, memory, self._known.current(location_id), now=now)
+        when = conditions(self._journal, location_id, memory, self._known.current(location_id), now=now)
         if when == memory.when:
             return False
         writer = self._writer
@@ -543,13 +543,13 @@ class Learner:
         is_first_visit = request.context.first_visit
         if location_id != request.location_id:
             is_first_visit = is_place(location_id) and self._recorder.is_first_visit(location_id, turn)
-        evidence = TurnEvidence(request, fact, self._recorder.ledger, self._observations, is_first_visit)
+        evidence = TurnEvidence(request, fact, self._recorder.ledger, self._journal, is_first_visit)
         new = NewMemory(checked_place(location_id), name, memory, replaces=titles, turn=turn, evidence=evidence)
         with telemetry.memory_operation("supersede" if titles else "remember", location_id, memory.text):
             ((kept, _),) = self._writer.keep([new], is_informed=is_informed)
         self._changed_at += [self.counts.turns] * sum(old.persistence.outlives_episode for old in kept.replaced)
         believed = self._known.current(location_id)
-        opposed = rivals(self._observations, location_id, kept.memory, believed, now=request.context.state)
+        opposed = rivals(self._journal, location_id, kept.memory, believed, now=request.context.state)
         self._resolve_rivals(location_id, kept.memory, opposed, turn)
 
     def _replaceable(self, request: SynthesisRequest, subject: tuple[SubjectKey, str]) -> list[LocatedMemory]:

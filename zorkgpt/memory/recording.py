@@ -13,6 +13,7 @@ from typing import Any
 
 from zorkgpt.memory.asking import handled_numbers, states_outcome
 from zorkgpt.memory.claims import Claim
+from zorkgpt.memory.conditions import turn_when_learned
 from zorkgpt.memory.credit import creatures_met, is_observed_loss
 from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.experience import (
@@ -312,7 +313,7 @@ class TurnRecorder:
         responses = {}
         for memory in turn.memories:
             if states_outcome(memory, turn.action, outcome):
-                stamp = self._writer.observations.turn_when_learned(turn.location_id, memory)
+                stamp = turn_when_learned(self._known.store.journal, turn.location_id, memory)
                 if stamp is not None and stamp.response:
                     responses[memory.title] = stamp.response
         return responses

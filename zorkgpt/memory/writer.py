@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from zorkgpt.errors import MemoryRefused, MemoryStoreError
 from zorkgpt.memory.checks import utc_now
-from zorkgpt.memory.conditions import Observations
 from zorkgpt.memory.credit import CreditCounter
 from zorkgpt.memory.dedup import decision as decisions
 from zorkgpt.memory.dedup.decision import NEW, Decision
@@ -58,9 +57,8 @@ class MemoryWriter:
         self.store = store
         self.visits = Visits()
         self.known = KnownMemories(store, log)
-        self.observations = Observations(store.journal)
         self.events = MemoryEvents(self.known, log, debug=debug)
-        self.credit = CreditCounter(store.journal, learned_in=self.observations.turn_when_learned)
+        self.credit = CreditCounter(store.journal)
         self.deduplicator = deduplicator
         self.write_failures = 0
         self._failure_logged = ""
@@ -329,7 +327,6 @@ class MemoryWriter:
             raise
         for change in draft.changes:
             if change.kind != "credited":
-                self.observations.note(change, stamp)
                 self.events.tell(change, draft)
 
     def _note_failure(self, error: MemoryStoreError) -> None:
@@ -382,7 +379,6 @@ class MemoryWriter:
             self._log.info("ephemeral memories forgotten", extra={"count": len(self.known.all_ephemeral())})
         self.known.ephemeral = {}
         self._episode_start = None
-        self.observations.clear()
         self.guard_counts.clear()
         if self.deduplicator is not None:
             self.deduplicator.reset()
@@ -403,7 +399,6 @@ class MemoryWriter:
             known.ephemeral[place] = tuple(each for each in memories if (place, memory_id(place, each)) not in removed)
         known.names = {place: name for place, name in known.names.items() if not is_trace(name) and place not in gone}
         self.events.forget(is_trace, gone)
-        self.observations.clear()
         self.credit.forget()
         if self.deduplicator is not None:
             self.deduplicator.forget()
