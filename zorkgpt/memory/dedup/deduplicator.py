@@ -405,9 +405,9 @@ class _Wordings:
     def _loaded(self) -> dict[tuple[SubjectKey, str], list[str]]:
         if self._texts is None:
             self._texts = {}
-            for record in self._journal.records():
+            for record in self._journal.of_kind("merged"):
                 change = record.change
-                if change.kind == "merged" and change.other and change.after and record.reverted_by is None:
+                if change.other and change.after and record.reverted_by is None:
                     _add_wording(self._texts, change.location_id, change.after.title, change.other.text)
         return self._texts
 
@@ -454,11 +454,8 @@ def _undone_pairs(journal: Journal) -> frozenset[tuple[str, str]]:
     """Return the pairs of texts whose merge a user reverted."""
     return frozenset(
         (record.change.before.text, record.change.other.text)
-        for record in journal.records()
-        if record.change.kind == "reverted"
-        and not record.is_of_repeated_turn
-        and record.change.before
-        and record.change.other
+        for record in journal.of_kind("reverted")
+        if not record.is_of_repeated_turn and record.change.before and record.change.other
     )
 
 

@@ -412,6 +412,10 @@ class Journal:
         records = self._select("episode = %s AND id > %s AND id <= %s", (_key(episode_key(episode)), start, last))
         return {place: memories for place, memories in replayed(records).items() if memories}
 
+    def of_kind(self, kind: ChangeKind) -> Iterator[HistoryRecord]:
+        """Yield the records of this kind, oldest first."""
+        return self._select(f"kind = %s AND {IS_SEARCHED}", (kind,))
+
     def by_person(self, start: int) -> Iterator[HistoryRecord]:
         """Yield the changes that a person made after this position, oldest first."""
         return self._select(f"{BY_PERSON} AND id > %s AND {IS_SEARCHED}", (start,))
