@@ -288,6 +288,15 @@ def test_show_as_of_invalid_turn_is_refused(two_turns, given):
     assert run(two_turns, "show", "--as-of", given) == (2, "", message)
 
 
+def test_hidden_memory_is_named_like_any_other(folder):
+    with SimpleMemoryManager.open(folder) as manager:
+        manager.add_memory(5, "Hall [red]", memory("Sword stand"))
+    assert run(folder, "hide", "stand")[0] == 0
+    code, _, message = run(folder, "hide", "Swor", "--undo")
+    assert code == 2
+    assert "Several memories match 'Swor'" in message
+
+
 def test_pin_hide_and_edit(folder):
     code, output, _ = run(folder, "pin", "sword", "--reason", "true")
     assert (code, output) == (0, f"Hall [red] (5): {SWORD.replace('[NOTE core]', '[NOTE core, pinned]')}\n")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.memory.ids import is_named_by
+from zorkgpt.memory.models import MemoryStatus
 from zorkgpt.memory.places import is_place, parse_place, place_in_words, place_label, place_order, place_text
 from zorkgpt.memory.retrieval import LocatedMemory
-from zorkgpt.memory.storage.versions import is_current
 
 if TYPE_CHECKING:
     from zorkgpt.memory.manager import SimpleMemoryManager
@@ -80,7 +80,7 @@ def find_memories(
         near = [titles[title] for title in get_close_matches(wanted, titles, n=3, cutoff=0.5)]
         suggestion = f" Did you mean{_listed(near)}" if near else " List all with: memories show"
         raise MemoryEditError(f"No memory{where} has the id or title {text!r}.{suggestion}")
-    return [each for each in found if is_current(each.memory)] or found
+    return [each for each in found if each.memory.status is not MemoryStatus.SUPERSEDED] or found
 
 
 def find_memory(manager: "SimpleMemoryManager", text: str, place: "SubjectKey | None" = None) -> LocatedMemory:
