@@ -8,7 +8,7 @@ from tests.fixtures.memory import FAILS, WORKS, Answers, Play, memory, remember
 from tests.fixtures.runs import a_run, turns_of
 from tests.fixtures.stores import journal_file, past_of
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.places import is_place
+from zorkgpt.memory.places import column_of, is_place
 from zorkgpt.memory.provenance import Showings
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.markdown import sidecar
@@ -123,16 +123,16 @@ def test_invalid_log_lines_are_ignored(tmp_path):
         file.write(bad)
     database = sidecar(tmp_path / "Memories.md")
     database.put(
-        "INSERT INTO zorkgpt_journal (place, source, record) VALUES (%s, %s, %s)", [(str(place), "agent", bad)]
+        "INSERT INTO zorkgpt_journal (place, source, record) VALUES (%s, %s, %s)", [(column_of(place), "agent", bad)]
     )
     of_nothing = json.loads(database.rows("SELECT record FROM zorkgpt_journal")[0][0]) | {"before": None, "after": None}
     database.put(
         "INSERT INTO zorkgpt_journal (place, source, record) VALUES (%s, 'agent', %s)",
-        [(str(place), json.dumps(of_nothing))],
+        [(column_of(place), json.dumps(of_nothing))],
     )
     database.put(
-        "INSERT INTO zorkgpt_journal (place, source, counted, record) VALUES (%s, 'agent', ':1:9', %s)",
-        [(str(place), bad)],
+        "INSERT INTO zorkgpt_journal (place, source, kind, record) VALUES (%s, 'agent', 'credited', %s)",
+        [(column_of(place), bad)],
     )
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:
         assert all(trial.turn <= 8 for trial in manager.store.journal.trials())

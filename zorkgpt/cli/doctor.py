@@ -20,6 +20,7 @@ from zorkgpt.embeddings.choose import without_embeddings
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.llm.client import LLMClient, ModelStatus
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.runlog.story_folder import StoryMark, check_story, kept_folder
 from zorkgpt.text import number_of, printable
 
@@ -111,10 +112,17 @@ def _memories(config: GameConfiguration) -> Finding:
             store, count = manager.store, manager.get_persistent_count()
             message = f"{store.name} has {number_of(count, 'memory', 'memories')}"
             if find_spec("numpy") is not None:
-                message += f"; vectors are stored {store.vectors().kept}"
+                message += f"; {_vectors(store)}"
     except ZorkGPTError as error:
         return Finding("memories", False, str(error))
     return Finding("memories", True, message)
+
+
+def _vectors(store: Store) -> str:
+    try:
+        return f"vectors are stored {store.vectors().kept}"
+    except ZorkGPTError as error:
+        return f"vectors are not stored: {error}"
 
 
 def _files(config: GameConfiguration, story: Story | None, *, is_given: bool) -> Finding:

@@ -68,8 +68,10 @@ def learning_of(workdir: Path, log_name: str, memories: Path | str, control: Seq
         memories: The memory file, or the address of a PostgreSQL database.
         control: The events of the control episode, if there was one.
     """
-    document, trials = _memories_and_trials(memories)
     numbers = episodes_in(workdir)
+    document, every_trial = _memories_and_trials(memories)
+    # Other folders that share the memory use other episode numbers.
+    trials = [trial for trial in every_trial if trial.episode in numbers]
     shown: Counter[TitleKey] = Counter()
     gains: dict[tuple[int | str, int], int] = {}
     followed = {(trial.location_id, trial.title) for trial in trials}
@@ -110,8 +112,7 @@ def _control_failures(first: Sequence[Event], control: Sequence[Event]) -> Failu
 def _memories_and_trials(memories: Path | str) -> tuple[LastingMemories, list[Trial]]:
     try:
         with AgentMemory(path=memories) as manager:
-            # Trials of other machines have no logs here and use other episode numbers.
-            return manager.store.lasting.document, list(manager.store.journal.own_trials())
+            return manager.store.lasting.document, list(manager.store.journal.trials())
     except MemoryStoreError:
         # The run has already reported the error. The scores can still be shown.
         return Document(), []

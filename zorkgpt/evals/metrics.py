@@ -321,7 +321,7 @@ def _parts(turns: Iterable[TurnRecord]) -> dict[str, float]:
 
 def _trials(run: EvaluationRun, files: EpisodeFiles) -> tuple[int, int]:
     with closing(sidecar(files.workdir / run.config.memory_file)) as database:
-        trials = list(Journal(database).own_trials(files.number))
+        trials = list(Journal(database).trials(files.number))
     return len(trials), sum(trial.worked for trial in trials)
 
 

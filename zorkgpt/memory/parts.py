@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
+from zorkgpt.errors import MemoryStoreError
+from zorkgpt.extras import MissingExtra
 from zorkgpt.llm.messages import LLM
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
@@ -137,7 +139,12 @@ def deduplicator(
     """Return the deduplicator. None if it is disabled or no provider is configured."""
     if not settings.enable or (embeddings is None and not settings.provider):
         return None
-    table = store.vectors() if embeddings is not None and settings.cache_embeddings else None
+    table = None
+    if embeddings is not None and settings.cache_embeddings:
+        try:
+            table = store.vectors()
+        except (MemoryStoreError, MissingExtra) as error:
+            log.warning("vectors are kept in this process only", extra={"error": str(error)})
     return Deduplicator(
         store,
         EmbeddingIndex(embeddings, log, wait=settings.wait_for_embeddings, table=table),

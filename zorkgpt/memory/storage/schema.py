@@ -110,7 +110,6 @@ CREATE TABLE zorkgpt_journal (
     kind text NOT NULL DEFAULT '',
     at bigint,
     record text NOT NULL,
-    counted text,
     turn_episode text,
     turn bigint,
     reverted_by text
@@ -121,7 +120,6 @@ CREATE INDEX zorkgpt_journal_by_person ON zorkgpt_journal (id) WHERE {BY_PERSON}
 CREATE INDEX zorkgpt_journal_episode ON zorkgpt_journal (episode, id) WHERE episode IS NOT NULL;
 CREATE INDEX zorkgpt_journal_turn ON zorkgpt_journal (turn_episode, id) WHERE turn_episode IS NOT NULL;
 CREATE INDEX zorkgpt_journal_reverted ON zorkgpt_journal (id) WHERE kind = 'reverted';
-CREATE INDEX zorkgpt_journal_counted ON zorkgpt_journal (memory, counted) WHERE counted IS NOT NULL;
 CREATE TABLE zorkgpt_judgments (
     id {{key}},
     key text NOT NULL UNIQUE,
@@ -137,9 +135,8 @@ CREATE TABLE zorkgpt_turns (
 CREATE INDEX zorkgpt_turns_position ON zorkgpt_turns (position, id);
 """
 """`zorkgpt_journal.episode` is the episode of an ephemeral memory, and NULL for a lasting one. `memory` is the id of a
-memory. `counted` identifies a trial. See `Journal.is_counted`. `record` has what no column has, as JSON: see
-`content_of`. `turn_episode` and `turn` are the turn of a change, and NULL if it is unknown. `reverted_by` is the source
-of what has reverted a change.
+memory. `record` has what no column has, as JSON: see `content_of`. `turn_episode` and `turn` are the turn of a
+change, and NULL if it is unknown. `reverted_by` is the source of what has reverted a change.
 
 `zorkgpt_turns` has the turns of the game. `position` is the last position of the journal at the end of a turn.
 """

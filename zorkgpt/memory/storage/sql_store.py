@@ -11,11 +11,8 @@ from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
-from zorkgpt.errors import FileError, MemoryStoreError
-from zorkgpt.extras import MissingExtra
-from zorkgpt.files import LOCK_TIMEOUT_S, Recovery, write_file
+from zorkgpt.files import LOCK_TIMEOUT_S, Recovery
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import column_of
@@ -28,7 +25,7 @@ from zorkgpt.memory.storage.postgres import PostgresDatabase
 from zorkgpt.memory.storage.reverting import revert_to
 from zorkgpt.memory.storage.rows import MemoryRows
 from zorkgpt.memory.storage.sqlite import IN_MEMORY, SqliteDatabase
-from zorkgpt.memory.storage.tables import AnswerTable, Journal, VisitRow, delete_vectors
+from zorkgpt.memory.storage.tables import AnswerTable, Journal, VisitRow
 from zorkgpt.memory.storage.traces import Traces, event_without
 from zorkgpt.memory.storage.vector_table import PostgresVectors, delete_all_but
 from zorkgpt.memory.storage.words import FullText, PostgresWords, WordCounts, WordIndex
@@ -41,7 +38,6 @@ if TYPE_CHECKING:
 log = get_logger(__name__)
 
 _KIND = 0x5A74
-_VECTORS_KIND = 0x5A6E
 
 
 class _Discarded(Exception):
@@ -55,7 +51,6 @@ class SqlStore:
         words: The index of words.
         name: The name of the database in messages.
         path: The folder of this path contains `runs/`.
-        machine: Identifies the writer of trials. See `Journal`.
         rows: The memories. Defaults to those of the database.
 
     Raises:
@@ -72,7 +67,6 @@ class SqlStore:
         *,
         name: str,
         path: Path,
-        machine: str = "",
         rows: MemoryRows | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -80,7 +74,7 @@ class SqlStore:
         self.name = name
         self.path = path
         self.guard = database.guard
-        self.journal = Journal(database, now, machine=machine)
+        self.journal = Journal(database, now)
         self.answers = AnswerTable(database)
         self.recovered: Recovery | None = None
         self.notices: list[str] = []
@@ -248,43 +242,30 @@ class PostgresStore(SqlStore):
         database = PostgresDatabase(url, lock_timeout_s=lock_timeout_s)
         folder = _own_folder(database.address)
         words = PostgresWords(database)
-        super().__init__(
-            database, words, name=database.address, path=folder / "Memories.md", machine=_machine(folder), now=now
-        )
-        self._own_vectors = SqliteDatabase(folder / "vectors.sqlite", schema=schema.VECTORS, kind=_VECTORS_KIND)
+        super().__init__(database, words, name=database.address, path=folder / "Memories.md", now=now)
         self._vectors: VectorTable | None = None
 
     def vectors(self) -> "VectorTable":
-        """Return the table of vectors in the database, created on first use. Falls back to a file on this machine."""
+        """Return the table of vectors, created on first use.
+
+        Raises:
+            MemoryStoreError: If the database has no extension `vector`, and it can't be created.
+            MissingExtra: If a package is missing.
+        """
         with self.guard:
             if self._vectors is None:
-                try:
-                    self._vectors = PostgresVectors(self.database)
-                except (MemoryStoreError, MissingExtra) as error:
-                    from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors
-
-                    kept = f"on each machine, since the database can't keep them: {error}"
-                    self._vectors = SqliteVectors(self._own_vectors, kept=kept)
-                    log.warning("vectors are kept on each machine", extra={"error": str(error)})
+                self._vectors = PostgresVectors(self.database)
             return self._vectors
 
     def _changing(self, places: Collection[SubjectKey] | None) -> AbstractContextManager[None]:
         return self.database.change(None if places is None else [column_of(place) for place in places])
 
     def erase(self, traces: Traces) -> None:
-        """Erase traces, the vectors on this machine, and those of deleted texts."""
+        """Erase traces, and the vectors of deleted texts."""
         super().erase(traces)
-        if self._own_vectors.exists():
-            delete_vectors(self._own_vectors)
-            self._own_vectors.shrink()
         with self.guard:
             # Other machines need the vectors of the remaining texts.
             delete_all_but(self.database, self.lasting.text_keys()[0])
-
-    def close(self) -> None:
-        with self.guard:
-            super().close()
-            self._own_vectors.close()
 
 
 class SqliteFileStore(SqlStore):
@@ -339,23 +320,11 @@ def sqlite_record(path: Path | str, *, timeout_s: float = LOCK_TIMEOUT_S) -> Sql
 
 
 def _own_folder(address: str) -> Path:
-    """Return the folder for this machine's own data about a memory. Created if it is missing."""
+    """Return the folder for backups of a memory on this machine. Created if it is missing."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     folder = Path(state) / "zorkgpt" / blake2b(address.encode(), digest_size=8).hexdigest()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        log.warning("folder for vectors not created", extra={"path": str(folder), "error": str(error)})
+        log.warning("folder for backups not created", extra={"path": str(folder), "error": str(error)})
     return folder
-
-
-def _machine(folder: Path) -> str:
-    """Return a random name for this machine, which is created on the first call."""
-    path = folder / "machine"
-    try:
-        if not path.exists():
-            # Several processes may do this at the same time. The file is written atomically.
-            write_file(path, uuid4().hex.encode())
-        return path.read_text(encoding="ascii")
-    except (OSError, FileError, ValueError):
-        return uuid4().hex

@@ -9,14 +9,10 @@ from zorkgpt.memory.storage.sqlite import SqliteDatabase
 
 
 class SqliteVectors:
-    """A `VectorTable`, read into an array on first use.
+    """A `VectorTable`, read into an array on first use."""
 
-    Args:
-        kept: Where the vectors are stored, for messages. Defaults to the name of the file.
-    """
-
-    def __init__(self, database: SqliteDatabase, *, kept: str | None = None) -> None:
-        self.kept = f"in {database.path.name}" if kept is None else kept
+    def __init__(self, database: SqliteDatabase) -> None:
+        self.kept = f"in {database.path.name}"
         self._database = database
         self._matrix = VectorMatrix()
         self._seen = (0, 0)

@@ -90,21 +90,15 @@ class Journal:
     """Every change of a memory, lasting or ephemeral, and every visit in a turn, in order.
 
     Positions are row numbers.
-
-    Args:
-        machine: Identifies the writer of trials, because two machines may use the same episode numbers.
     """
 
     def __init__(
         self,
         database: Rows,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        *,
-        machine: str = "",
     ) -> None:
         self._database = database
         self._now = now
-        self._machine = machine
         self._scope = EVERYWHERE
 
     def within(self, scope: PlaceScope) -> "Journal":
@@ -154,9 +148,9 @@ class Journal:
         for record in new:
             if not self._scope.contains(place := record.change.location_id):
                 raise MemoryStoreError(f"{place_in_words(place)} is outside the scope {self._scope.path}.")
-        columns = "place, source, episode, memory, kind, at, record, counted, turn_episode, turn, reverted_by"
+        columns = "place, source, episode, memory, kind, at, record, turn_episode, turn, reverted_by"
         self._database.put(
-            f"INSERT INTO zorkgpt_journal ({columns}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            f"INSERT INTO zorkgpt_journal ({columns}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
             [
                 (
                     column_of(record.change.location_id),
@@ -166,7 +160,6 @@ class Journal:
                     record.change.kind,
                     time_column(record.at),
                     _compact_json(content_of(record)),
-                    None if (trial := Trial.of(record)) is None else self._counted(trial.episode, trial.turn),
                     *_turn_columns(record.turn_stamp),
                     record.reverted_by,
                 )
@@ -321,24 +314,15 @@ class Journal:
         return self._select(condition, (memory, column_of(place), *kinds))
 
     def is_counted(self, memory: str, episode: int | str, turn: int) -> bool:
-        """Return whether this machine has counted a trial of the memory with this id in a turn."""
-        query = "SELECT 1 FROM zorkgpt_journal WHERE memory = %s AND counted = %s AND reverted_by IS NULL"
-        return bool(self._database.rows(query, (memory, self._counted(episode, turn))))
+        """Return whether a trial of the memory with this id in a turn is counted."""
+        condition = "memory = %s AND kind = 'credited' AND turn_episode = %s AND reverted_by IS NULL"
+        records = self._select(condition, (memory, _key(episode_key(episode))))
+        return any(trial is not None and trial.turn == turn for trial in map(Trial.of, records))
 
-    def trials(self) -> Iterator[Trial]:
-        """Yield the trials of all machines, in the order in which they were counted."""
-        return self._trials("")
-
-    def own_trials(self, episode: int | str | None = None) -> Iterator[Trial]:
-        """Yield the trials of this machine, in the same order. `episode` defaults to all episodes."""
-        return self._trials(f"{self._machine}:" if episode is None else self._counted(episode, ""))
-
-    def _trials(self, beginning: str) -> Iterator[Trial]:
-        condition = "counted IS NOT NULL AND reverted_by IS NULL AND substr(counted, 1, %s) = %s"
-        return filter(None, map(Trial.of, self._select(condition, (len(beginning), beginning))))
-
-    def _counted(self, episode: int | str, turn: int | str) -> str:
-        return f"{self._machine}:{_key(episode_key(episode))}:{turn}"
+    def trials(self, episode: int | str | None = None) -> Iterator[Trial]:
+        """Yield the trials of an episode in the order in which they were counted. Defaults to all episodes."""
+        condition, given = ("", ()) if episode is None else (" AND turn_episode = %s", (_key(episode_key(episode)),))
+        return filter(None, map(Trial.of, self._select(f"kind = 'credited' AND reverted_by IS NULL{condition}", given)))
 
     def history(self, place: SubjectKey, memory: str) -> list[HistoryRecord]:
         """Return the records of the memory with this id, oldest first, including those from before it was moved."""
@@ -452,11 +436,6 @@ class AnswerTable:
     def clear(self) -> None:
         """Delete all answers, so that their questions are asked again."""
         self._database.put("DELETE FROM zorkgpt_judgments", [()])
-
-
-def delete_vectors(database: Rows) -> None:
-    """Delete all vectors in SQLite. They are computed again when they are needed."""
-    database.put("DELETE FROM zorkgpt_vectors", [()])
 
 
 def _parsed(text: str) -> Any:
