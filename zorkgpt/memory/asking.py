@@ -268,11 +268,18 @@ class AnswerCache:
 
     def answer(self, key: str) -> AnsweredQuestion | None:
         """Return the last answer for a turn. None if there is none or it can't be read."""
+        from zorkgpt.memory.answers import MemorySynthesisResponse
+
         try:
-            return _answered(self._table.get(key))
+            stored: Any = self._table.get(key)
+            answer = MemorySynthesisResponse.model_validate(stored["answer"])
+            return AnsweredQuestion(answer, frozenset(map(str, stored["memories"])))
         except MemoryStoreError as error:
             self._fail("answers not read", error)
-            return None
+        except (KeyError, TypeError, ValueError):
+            # There is none, or it is not valid.
+            pass
+        return None
 
     def keep(self, key: str, answered: AnsweredQuestion) -> None:
         """Store an answer."""
@@ -285,17 +292,3 @@ class AnswerCache:
     def _fail(self, message: str, error: MemoryStoreError) -> None:
         self._log.log(logging.DEBUG if self._has_failed else logging.WARNING, message, extra={"reason": str(error)})
         self._has_failed = True
-
-
-def _answered(stored: Any) -> AnsweredQuestion | None:
-    from pydantic import ValidationError
-
-    from zorkgpt.memory.answers import MemorySynthesisResponse
-
-    match stored:
-        case {"answer": answer, "memories": [*memories]}:
-            try:
-                return AnsweredQuestion(MemorySynthesisResponse.model_validate(answer), frozenset(map(str, memories)))
-            except ValidationError:
-                return None
-    return None
