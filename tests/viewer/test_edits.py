@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.fixtures.forks import FORKS
 from tests.fixtures.viewer import client, served, started, turn, write_log
 from zorkgpt import Memory, SimpleMemoryManager
-from zorkgpt.viewer.guard import AccessRules
+from zorkgpt.viewer.access import AccessRules
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ from zorkgpt.embeddings.matrix import VectorMatrix
 from zorkgpt.embeddings.provider import EmbeddingProvider, Vectors
 from zorkgpt.embeddings.table import VectorTable
 from zorkgpt.errors import ZorkGPTError
-from zorkgpt.guards import new_guard
+from zorkgpt.fork_locks import new_lock
 from zorkgpt.text import key_of
 
 log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ class VectorCache:
         self._shared: set[bytes] = set()
         """The keys of the vectors in the table."""
         self._provider = provider
-        self._lock = new_guard()
+        self._lock = new_lock()
         """Not held while the table is used, because a thread with the table's lock may wait for this one."""
         self._model = provider.model
         self._vectors: dict[bytes, Vectors] = {}

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from zorkgpt.embeddings.provider import DEFAULT_MODEL, EmbeddingProvider, ProviderChoice, Vectors
 from zorkgpt.errors import EmbeddingError
 from zorkgpt.extras import install_command
-from zorkgpt.guards import new_guard
+from zorkgpt.fork_locks import new_lock
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ class FirstThatWorks:
         self.providers = tuple(providers)
         self._usable = list(providers)
         self._load_timeout_s = load_timeout_s
-        self._lock = new_guard()
+        self._lock = new_lock()
         self._problems: list[str] = []
         self._has_worked = False
         self._failures = 0

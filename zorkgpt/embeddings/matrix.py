@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from zorkgpt.embeddings.arrays import np
 from zorkgpt.embeddings.provider import Vectors
-from zorkgpt.guards import new_guard
+from zorkgpt.fork_locks import new_lock
 
 
 class VectorMatrix:
@@ -14,39 +14,39 @@ class VectorMatrix:
 
     def __init__(self) -> None:
         self._models: dict[str, _ModelVectors] = {}
-        self._guard = new_guard()
+        self._lock = new_lock()
 
     def find(self, model: str, keys: Sequence[bytes]) -> Mapping[bytes, Vectors]:
         """Return the known vectors of these keys."""
-        with self._guard:
+        with self._lock:
             rows = self._rows(model)
             return {key: rows.matrix[rows.at[key]] for key in keys if key in rows.at}
 
     def known(self, model: str, keys: Sequence[bytes] | None = None) -> set[bytes]:
         """Return the keys that have a vector, among the given ones or all."""
-        with self._guard:
+        with self._lock:
             return set(self._rows(model).at) if keys is None else self._rows(model).at.keys() & keys
 
     def put(self, model: str, vectors: Mapping[bytes, Vectors]) -> None:
         """Add or replace vectors. Vectors of another dimension belong to an earlier model and are dropped."""
-        with self._guard:
+        with self._lock:
             self._rows(model).put(vectors)
 
     def nearest(
         self, model: str, vector: Vectors, limit: int, among: Sequence[bytes] | None = None
     ) -> list[tuple[bytes, float]]:
         """Return the nearest keys and their cosines, nearest first."""
-        with self._guard:
+        with self._lock:
             return self._rows(model).nearest(vector, limit, among)
 
     def clear(self, model: str) -> None:
         """Delete the vectors of a model."""
-        with self._guard:
+        with self._lock:
             self._models.pop(model, None)
 
     def keep_only(self, model: str, keys: Collection[bytes]) -> None:
         """Delete all other vectors."""
-        with self._guard:
+        with self._lock:
             vectors = self.find(model, list(keys))
             self._models = {}
             self.put(model, vectors)

@@ -9,7 +9,7 @@ from zorkgpt.embeddings.vectors import cut_by_tokens, embed_whole, unit
 from zorkgpt.embeddings.weights import ModelFile, download_model, local_model
 from zorkgpt.errors import EmbeddingError
 from zorkgpt.extras import missing_extra
-from zorkgpt.guards import new_guard, new_native_guard
+from zorkgpt.fork_locks import new_lock, new_native_lock
 
 _TOKENIZER = Path(__file__).parent / "tokenizer.json"
 """The tokenizer of the model, from the revision of its weights."""
@@ -31,8 +31,8 @@ class OnnxProvider:
         self.model = self._file.model if self._file else DEFAULT_MODEL
         self._batch_size = batch_size
         self._hub_timeout_s = hub_timeout_s
-        self._lock = new_guard()
-        self._native = new_native_guard()
+        self._lock = new_lock()
+        self._native = new_native_lock()
         self._session: Any = None
         self._tokenizer: Any = None
         self._inputs: set[str] = set()
@@ -52,7 +52,7 @@ class OnnxProvider:
         with self._lock:
             if self._session is not None:
                 return
-            # Without the guard, because a download may take minutes.
+            # Without the lock, because a download may take minutes.
             self._file = self._file or download_model(self._hub_timeout_s)
             try:
                 with self._native:

@@ -7,7 +7,7 @@ from zorkgpt.embeddings.vectors import cut_by_tokens, embed_whole, unit
 from zorkgpt.embeddings.weights import REVISION
 from zorkgpt.errors import EmbeddingError
 from zorkgpt.extras import missing_extra
-from zorkgpt.guards import new_guard, new_native_guard
+from zorkgpt.fork_locks import new_lock, new_native_lock
 
 # A margin for special tokens, and for words cut in two.
 _MARGIN = 16
@@ -19,8 +19,8 @@ class SentenceTransformerProvider:
     def __init__(self, model_name: str = DEFAULT_MODEL, *, batch_size: int = 32) -> None:
         self.model = model_name
         self._batch_size = batch_size
-        self._lock = new_guard()
-        self._native = new_native_guard()
+        self._lock = new_lock()
+        self._native = new_native_lock()
         self._encoder: Any = None
         self._dimension = 0
 
@@ -51,7 +51,7 @@ class SentenceTransformerProvider:
             try:
                 # Only the default model is pinned. Other models are the user's choice.
                 revision = REVISION if self.model == DEFAULT_MODEL else None
-                # Without the guard, because a download may take minutes.
+                # Without the lock, because a download may take minutes.
                 encoder = SentenceTransformer(self.model, device="cpu", revision=revision)
                 with self._native:
                     self._dimension = int(encoder.encode(["dimension"]).shape[1])

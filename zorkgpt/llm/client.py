@@ -121,7 +121,7 @@ class LLMClient:
         self._calls_on: Counter[int] = Counter()
         """Calls in progress on each connection, by its `id`."""
         self._dialects = {(status.base_url, status.model): status.dialect for status in known}
-        self._guard = RLock()
+        self._lock = RLock()
         self._turns: dict[str, RLock] = {}
         """By the base URL of a server that answers one request at a time."""
         self._limits: dict[Role, int] = {}
@@ -348,7 +348,7 @@ class LLMClient:
         """Send the request until it is answered. Leave out what the server refuses, and wait if it asks for that."""
         role_settings, endpoint = self.settings.of(role), self._endpoint(role)
         known = dialect = self._dialect(endpoint)
-        with self._guard:
+        with self._lock:
             # Importing the SDK may take seconds, which don't count.
             self._connection(role)
         ends, streams = time.monotonic() + self.settings.deadline_s, self._streams
@@ -394,7 +394,7 @@ class LLMClient:
 
     def _turn(self, endpoint: Endpoint) -> RLock:
         """Return the lock of a server that answers one request at a time."""
-        with self._guard:
+        with self._lock:
             return self._turns.setdefault(endpoint[0], RLock())
 
     def _hides_reason(self, error: Exception, endpoint: Endpoint) -> bool:
@@ -420,14 +420,14 @@ class LLMClient:
         return True
 
     def _send(self, role: Role, arguments: dict[str, Any], ends: float) -> Any:
-        with self._guard:
+        with self._lock:
             connection = self._connection(role)
             self._calls_on[id(connection)] += 1
         try:
             return with_timeout(max(0.0, ends - time.monotonic()), lambda: self._response(connection, arguments))
         except TimeoutError:
             # The call still waits in its thread. Closing the connection ends it, and all other calls on it.
-            with self._guard:
+            with self._lock:
                 if self._connections.get(self.base_url(role)) is connection:
                     del self._connections[self.base_url(role)]
                 is_last = self._calls_on[id(connection)] == 1
@@ -435,7 +435,7 @@ class LLMClient:
                 connection.close()
             raise TimeoutError(f"no complete answer within {self.settings.deadline_s} s") from None
         finally:
-            with self._guard:
+            with self._lock:
                 self._calls_on[id(connection)] -= 1
 
     def _response(self, connection: Any, arguments: dict[str, Any]) -> Any:
@@ -451,7 +451,7 @@ class LLMClient:
 
     def _failed(self, role: Role, failure: Failure) -> LLMError:
         endpoint = self._endpoint(role)
-        with self._guard:
+        with self._lock:
             self._failures[endpoint] = failures = self._failures.get(endpoint, 0) + 1
         ours = as_llm_error(failure, model=endpoint[1], base_url=endpoint[0], has_answered=endpoint in self._answered)
         if isinstance(ours, LLMUnreachable) or failures < self.settings.max_failures:
@@ -494,7 +494,7 @@ class LLMClient:
             problem=raw.problem if raw else None,
             clipped=raw.clipped if raw else 0,
         )
-        with self.usage.guard:
+        with self.usage.lock:
             self.usage.add(record, episode=episode)
             if self._on_call:
                 self._on_call(record)

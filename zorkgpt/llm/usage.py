@@ -167,7 +167,7 @@ class Ledger:
     settings: LLMSettings
     episode: str = ""
     """The running episode, to which calls are assigned."""
-    guard: RLock = field(default_factory=RLock, repr=False, compare=False)
+    lock: RLock = field(default_factory=RLock, repr=False, compare=False)
     """Held while a call is counted and logged."""
     _tallies: dict[tuple[str, Role], Tally] = field(default_factory=dict)
     _spent_tokens: int = 0
@@ -204,7 +204,7 @@ class Ledger:
 
     def begin(self, episode: str) -> None:
         """Assign the following calls to an episode that has none yet."""
-        with self.guard:
+        with self.lock:
             self.episode = episode
             self._tallies = {key: tally for key, tally in self._tallies.items() if key[0] != episode}
 
@@ -215,7 +215,7 @@ class Ledger:
             episode: Defaults to the running one.
         """
         key = (self.episode if episode is None else episode, call.role)
-        with self.guard:
+        with self.lock:
             self._tallies[key] = self._tallies.get(key, Tally()) + Tally.of(call)
             if call.error is None:
                 self._spent_tokens += (call.prompt_tokens or 0) + (call.completion_tokens or 0)
@@ -223,7 +223,7 @@ class Ledger:
 
     def add_refused(self, role: Role, answers: int) -> None:
         """Count answers of the running episode that were understood and refused."""
-        with self.guard:
+        with self.lock:
             key = (self.episode, role)
             self._tallies[key] = self._tallies.get(key, Tally()) + Tally(refused=answers)
 
@@ -234,11 +234,11 @@ class Ledger:
 
     def of_episode(self, episode: str) -> dict[str, Tally]:
         """Return the sums of one episode by role."""
-        with self.guard:
+        with self.lock:
             return {role: tally for (played, role), tally in self._tallies.items() if played == episode}
 
     @property
     def total(self) -> Tally:
         """The sums of all calls."""
-        with self.guard:
+        with self.lock:
             return sum(self._tallies.values(), Tally())

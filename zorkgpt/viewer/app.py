@@ -14,9 +14,9 @@ from zorkgpt.memory.editing import Edit, edit
 from zorkgpt.memory.models import SubjectKey, fields_of
 from zorkgpt.memory.places import parse_place
 from zorkgpt.memory.storage.markdown import MarkdownStore
+from zorkgpt.viewer.access import AccessControl, AccessRules, may_edit
 from zorkgpt.viewer.answers import Answers, NotInRun, several_runs
 from zorkgpt.viewer.follow import Follower
-from zorkgpt.viewer.guard import AccessRules, Guard, may_edit
 from zorkgpt.viewer.run_files import RunFiles
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def make_app(runs: Sequence[RunFiles], rules: AccessRules) -> "Starlette":
         ]
     return Starlette(
         routes=[*pages, Mount("/static", StaticFiles(directory=STATIC))],
-        middleware=[Middleware(Guard, rules=rules)],
+        middleware=[Middleware(AccessControl, rules=rules)],
         exception_handlers={404: _not_found},
     )
 

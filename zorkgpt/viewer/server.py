@@ -40,8 +40,8 @@ def serve(
     """
     require("viewer")
     from zorkgpt.server_limits import BACKLOG, limited_server
+    from zorkgpt.viewer.access import AccessRules
     from zorkgpt.viewer.app import make_app
-    from zorkgpt.viewer.guard import AccessRules
 
     opened = [open_run(run, may_be_empty=may_be_empty, config=config) for run in runs]
     rules = AccessRules.of(host, edit=edit)

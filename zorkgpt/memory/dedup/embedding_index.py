@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
-from zorkgpt.guards import new_guard
+from zorkgpt.fork_locks import new_lock
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,7 +62,7 @@ class EmbeddingIndex:
         self._loader: threading.Thread | None = None
         self._stop = threading.Event()
         self._cache: VectorCache | None = None
-        self._creating = new_guard()
+        self._creating = new_lock()
         self._dirty = False
 
     @property

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from zorkgpt.errors import MemoryStoreError, first_format, reason_of
 from zorkgpt.extras import importing
-from zorkgpt.guards import new_guard
+from zorkgpt.fork_locks import new_lock
 from zorkgpt.memory.storage import schema
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class PostgresDatabase:
                 "postgresql://user@host:5432/database, with %40 for an @ in a name or a password."
             ) from None
         self.address = _address(self._given)
-        self.guard = new_guard()
+        self.guard = new_lock()
         self._steps = [step.format(**_TYPES) for step in (schema.POSTGRES, *migrations)]
         self._lock_timeout_s = lock_timeout_s
         self._is_earlier = is_earlier

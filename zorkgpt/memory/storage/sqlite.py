@@ -11,7 +11,7 @@ from weakref import WeakSet
 from zorkgpt.disks import is_on_local_disk
 from zorkgpt.errors import MemoryStoreError, first_format
 from zorkgpt.files import check_is_file
-from zorkgpt.guards import before_fork, new_guard
+from zorkgpt.fork_locks import before_fork, new_lock
 from zorkgpt.log import get_logger
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class SqliteDatabase:
         timeout_s: float = 10.0,
     ) -> None:
         self.path = path
-        self.guard = new_guard()
+        self.guard = new_lock()
         _databases.add(self)
         self._is_in_memory = str(path) == IN_MEMORY
         types = {"key": _KEY, "blob": "blob", "bytewise": "", "clustered": " WITHOUT ROWID"}

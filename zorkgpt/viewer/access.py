@@ -54,7 +54,7 @@ class AccessRules:
         return cls(names, any_address=True, token=token, edit_token=token if edit else None)
 
 
-class Guard:
+class AccessControl:
     """Middleware that checks every request."""
 
     def __init__(self, app: "ASGIApp", rules: AccessRules) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.fixtures.viewer import client, started, turn, write_history, write_log
-from zorkgpt.viewer.guard import AccessRules
+from zorkgpt.viewer.access import AccessRules
 
 ANSWERS = ["/api/run", "/api/map", "/api/places/10", "/api/episodes/1/pages/0", "/api/episodes/1/turns/1"]
 

@@ -14,77 +14,77 @@ from weakref import WeakSet
 # Our hook waits for these threads, so it must run first and be registered last.
 import filelock  # noqa: F401
 
-_guards: "WeakSet[threading.RLock]" = WeakSet()
-_native_guards: "WeakSet[threading.RLock]" = WeakSet()
+_locks: "WeakSet[threading.RLock]" = WeakSet()
+_native_locks: "WeakSet[threading.RLock]" = WeakSet()
 _making = threading.Lock()
-"""Held while a guard is created and during a fork."""
+"""Held while a lock is created and during a fork."""
 _held = threading.local()
 _before_fork: "list[Callable[[], None]]" = []
 
 
-def new_guard() -> "threading.RLock":
+def new_lock() -> "threading.RLock":
     """Return a reentrant lock that a fork waits for."""
-    guard = threading.RLock()
+    lock = threading.RLock()
     with _making:
-        _guards.add(guard)
-    return guard
+        _locks.add(lock)
+    return lock
 
 
-def new_native_guard() -> "threading.RLock":
-    """Return a guard for short calls of native code, which Python acquires when it exits and doesn't release.
+def new_native_lock() -> "threading.RLock":
+    """Return a lock for short calls of native code, which Python acquires when it exits and doesn't release.
 
     Up to version 3.13, Python ends a daemon thread that returns from native code while Python exits. If that code is
     C++ or Rust, this aborts the process.
     """
-    guard = new_guard()
-    _native_guards.add(guard)
-    return guard
+    lock = new_lock()
+    _native_locks.add(lock)
+    return lock
 
 
 def before_fork(call: Callable[[], None]) -> None:
-    """Call a function before each fork, when all guards are held."""
+    """Call a function before each fork, when all locks are held."""
     _before_fork.append(call)
 
 
 @atexit.register
-def _acquire_native_guards() -> None:
-    for guard in list(_native_guards):
-        guard.acquire()
+def _acquire_native_locks() -> None:
+    for lock in list(_native_locks):
+        lock.acquire()
 
 
 def _acquire_all() -> None:
-    """Acquire all guards. To avoid a deadlock, release them before waiting for one that another thread holds."""
+    """Acquire all locks. To avoid a deadlock, release them before waiting for one that another thread holds."""
     _making.acquire()
-    guards, busy = list(_guards), None
+    locks, busy = list(_locks), None
     while True:
         held: list[threading.RLock] = []
         if busy is not None:
             busy.acquire()
             held.append(busy)
-        for guard in guards:
-            if guard is busy:
+        for lock in locks:
+            if lock is busy:
                 continue
-            if not guard.acquire(blocking=False):
+            if not lock.acquire(blocking=False):
                 _release(held)
-                busy = guard
+                busy = lock
                 break
-            held.append(guard)
+            held.append(lock)
         else:
-            _held.guards = held
+            _held.locks = held
             break
     for call in _before_fork:
         call()
 
 
 def _release_all() -> None:
-    _release(_held.guards)
-    _held.guards = []
+    _release(_held.locks)
+    _held.locks = []
     _making.release()
 
 
-def _release(guards: "list[threading.RLock]") -> None:
-    for guard in guards:
-        guard.release()
+def _release(locks: "list[threading.RLock]") -> None:
+    for lock in locks:
+        lock.release()
 
 
 if hasattr(os, "register_at_fork"):
