@@ -11,6 +11,7 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.document import render
 from zorkgpt.memory.upkeep.exchange import convert, import_memories, json_lines, lasting_only, read_memories
+from zorkgpt.record.events import EventKind, EventRow, Events
 
 ROW = {"place": 5, "text": "A lever opens the gate."}
 
@@ -143,3 +144,11 @@ def test_conversion_requires_an_empty_store(store, tmp_path):
         assert render(copy.store.lasting.document) == render(store.lasting.document)
         with pytest.raises(MemoryStoreError, match="copy.sqlite is not empty"):
             convert(store, copy.store)
+
+
+def test_conversion_keeps_what_the_actions_of_episodes_led_to(store, tmp_path):
+    events = [EventRow(3, EventKind.TRAIL, "{}"), EventRow(3, EventKind.CHECKPOINT, "{}")]
+    Events(store.database).add(1, *events)
+    with SimpleMemoryManager.open(tmp_path / "copy.sqlite") as copy:
+        convert(store, copy.store)
+        assert Events(copy.store.database).of(1) == events[:1]

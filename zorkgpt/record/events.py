@@ -138,6 +138,12 @@ class Events:
             query = "INSERT INTO zorkgpt_events (episode, turn, kind, file, content) VALUES (%s, %s, %s, %s, %s)"
             self._database.put(query, [values])
 
+    def copy(self, other: "Events", kind: EventKind) -> None:
+        """Add the events of a kind of another record."""
+        query = "SELECT episode, turn, kind, content FROM zorkgpt_events WHERE kind = %s ORDER BY position"
+        insert = "INSERT INTO zorkgpt_events (episode, turn, kind, content) VALUES (%s, %s, %s, %s)"
+        self._database.put(insert, other._database.rows(query, (kind,)))
+
     def rewrite(self, changed: Callable[[str], str]) -> None:
         """Replace the content of every event by what this returns for it."""
         rows = self._database.rows("SELECT position, content FROM zorkgpt_events")

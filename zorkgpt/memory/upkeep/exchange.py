@@ -25,6 +25,7 @@ from zorkgpt.memory.storage.lasting import EVERY, by_place, episodes_of, heading
 from zorkgpt.memory.storage.markdown import read_document
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
+from zorkgpt.record.events import EventKind, Events
 from zorkgpt.text import quoted
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -227,7 +228,9 @@ def lasting_only(memories: Iterable[LocatedMemory]) -> tuple[list[LocatedMemory]
 
 
 def convert(source: Store | EarlierStore, target: Store) -> int:
-    """Copy all memories with their journal to an empty store, and return the number of memories.
+    """Copy all memories to an empty store, with their journal and what the actions of episodes led to.
+
+    Returns the number of memories.
 
     Only another Markdown file keeps the text between the memories.
 
@@ -245,6 +248,7 @@ def convert(source: Store | EarlierStore, target: Store) -> int:
             unsearched = ((subject, memory) for subject in UNSEARCHED for memory in source.lasting.memories(subject))
             for subject, memory in unsearched:
                 draft.lasting.applied(Change("added", subject, "", None, memory))
+            Events(target.database).copy(Events(source.database), EventKind.TRAIL)
     return len(document.find(EVERY))
 
 
