@@ -132,7 +132,7 @@ class Transition:
     victory: bool = False
     refused: str | None = None
     """Why the command was not played. `response` has the same text."""
-    put_back: str | None = None
+    question_ended: str | None = None
     """How the game was returned from a question to commands, also in `response`. None if it was not."""
     fault: str | None = None
     """How the engine failed (hung, died). The game returned to `before`."""

@@ -218,15 +218,15 @@ class JerichoInterface:
                     snapshot = self._worker.step(as_typed(snapshot, answer.encode("ascii")))
             except WorkerFailure as failure:
                 return self._recover(before, step.action, failure)
-            put_back = f"{reason} It reads commands again after: {', '.join(way_back)}."
+            question_ended = f"{reason} It reads commands again after: {', '.join(way_back)}."
         elif self._recent.here:
             snapshot = self._interpreter.load(self._recent.here[-1].state)
-            put_back = f"{reason} It was returned to the state before the question."
+            question_ended = f"{reason} It was returned to the state before the question."
         else:
             return step
         after = self._state = self._read(snapshot, now.revealed)
-        response = "\n\n".join(filter(None, (step.response, after.text if way_back else "", put_back)))
-        return replace(step, after=after.observation, response=response, put_back=put_back)
+        response = "\n\n".join(filter(None, (step.response, after.text if way_back else "", question_ended)))
+        return replace(step, after=after.observation, response=response, question_ended=question_ended)
 
     def _step(self, before: _CurrentState, command: bytes) -> InterpreterState:
         """Play a command. If the story then reads input at a new place, find out whether it reads a command there.

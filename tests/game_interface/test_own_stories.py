@@ -71,7 +71,7 @@ def test_observations_match_the_walkthrough(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("story", "asks", "put_back", "room"),
+    ("story", "asks", "question_ended", "room"),
     [
         ("menu", "help", "The game had asked for 20 turns. It reads commands again after: escape.", "Den"),
         (
@@ -88,24 +88,24 @@ def test_observations_match_the_walkthrough(name: str) -> None:
         ),
     ],
 )
-def test_endless_question_is_left_after_a_limit(story, asks, put_back, room):
+def test_endless_question_is_left_after_a_limit(story, asks, question_ended, room):
     with JerichoInterface(own_stories.compiled(story)) as game:
         game.reset()
         before = game.act("inventory").after
         game.act(asks)
         saved = game.save_state()
         answers = [game.act("x") for _ in range(19)]
-        assert all(each.after.question and not each.put_back for each in answers)
+        assert all(each.after.question and not each.question_ended for each in answers)
         left = game.act("x")
-        assert (left.put_back, left.is_answer) == (put_back, True)
-        assert left.response.endswith(put_back)
+        assert (left.question_ended, left.is_answer) == (question_ended, True)
+        assert left.response.endswith(question_ended)
         assert left.after.question is None
         assert game.observe().location_name == room
         assert game.act("inventory").after.inventory == before.inventory
     # A saved state has the same question.
     with JerichoInterface(own_stories.compiled(story)) as game:
         game.restore_state(saved)
-        assert [game.act("x").put_back for _ in range(20)][-1] == put_back
+        assert [game.act("x").question_ended for _ in range(20)][-1] == question_ended
 
 
 def test_question_with_only_fatal_answers_ends_the_story():

@@ -12,7 +12,7 @@ from zorkgpt.memory.models import Memory, Persistence, SubjectKey
 from zorkgpt.memory.places import parse_place, place_order, render_place
 from zorkgpt.memory.storage.lasting import EVERY, Filters
 from zorkgpt.memory.storage.markdown import MarkdownStore
-from zorkgpt.memory.storage.versions import is_current, known_again
+from zorkgpt.memory.storage.versions import is_current, with_same_words
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import PlayerKind
 
@@ -89,7 +89,7 @@ def _make_all_permanent(config: GameConfiguration, last: int) -> None:
             draft.replace(place, memory, replace(memory, persistence=Persistence.PERMANENT), "edited")
         for place, forgotten in ephemeral.items():
             for memory in filter(is_current, forgotten):
-                if known_again(draft.lasting.memories(place), memory) is None:
+                if with_same_words(draft.lasting.memories(place), memory) is None:
                     lasting = replace(memory, persistence=Persistence.PERMANENT)
                     draft.add(place, names.get(place, ""), lasting)
 

@@ -16,7 +16,7 @@ from zorkgpt.knowledge.lines import is_by_person
 from zorkgpt.knowledge.revision import Lessons, Revision
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import KNOWLEDGE, Memory, SubjectKey
-from zorkgpt.memory.storage.history import TurnStamp, dated_changes
+from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import Filters
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.memory.storage.merging import FileEdits
@@ -197,8 +197,7 @@ class KnowledgeStore:
 
     def _versions(self, subject: object, memory: str) -> list[Memory]:
         """Return the earlier versions of a memory, as the file shows them."""
-        changes = dated_changes(self._memories.journal.history(KNOWLEDGE, memory))
-        return [replace(change.after, metadata={}) for change in changes if change.after is not None]
+        return [replace(version, metadata={}) for version in self._memories.journal.versions(KNOWLEDGE, memory)]
 
     # The file
 

@@ -27,7 +27,7 @@ from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import episodes_of
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.reverting import revert
-from zorkgpt.memory.storage.versions import is_current, known_again, same_words, taking_over, titled
+from zorkgpt.memory.storage.versions import is_current, same_words, titled, with_observations_of, with_same_words
 from zorkgpt.memory.visits import Visits
 from zorkgpt.text import quoted
 
@@ -266,7 +266,7 @@ class MemoryWriter:
             memories = draft.book.memories(location_id)
             if any(memory.vetoed and memory.title == entry.title for memory in memories):
                 return
-            stored = None if known is None else known_again(memories, known)
+            stored = None if known is None else with_same_words(memories, known)
             if known is None:
                 stored = draft.add(location_id, name, entry, visits=self.visits.uncounted(location_id))
             if stored is None or stored.is_settled_by_person:
@@ -465,11 +465,11 @@ class MemoryWriter:
                 others.append(other)
             elif is_lasting and is_current(other) and same_words(other, memory):
                 olds.append(other)
-        known = known_again(others, memory) if is_current(memory) else None
+        known = with_same_words(others, memory) if is_current(memory) else None
         confirms = memory.status == MemoryStatus.ACTIVE
         is_unsettled = known is not None and known.status == MemoryStatus.TENTATIVE and not known.is_settled_by_person
         if known is not None and is_unsettled and confirms and not _is_contested(known, others):
-            memory = taking_over(memory, known, episodes_of(draft.lasting, location_id))
+            memory = with_observations_of(memory, known, episodes_of(draft.lasting, location_id))
             olds.append(known)
             known = None
         if known is None:
@@ -494,7 +494,9 @@ def _remove_expired(draft: Draft, *, lasting: bool = True, places: Collection[Su
 def _known(draft: Draft, location_id: SubjectKey, memory: Memory) -> Memory | None:
     """Return the current memory with the same words among the lasting or the ephemeral ones, depending on `memory`."""
     is_lasting = memory.persistence.outlives_episode
-    return known_again(draft.lasting.memories(location_id) if is_lasting else _ephemeral(draft, location_id), memory)
+    return with_same_words(
+        draft.lasting.memories(location_id) if is_lasting else _ephemeral(draft, location_id), memory
+    )
 
 
 def _is_contested(known: Memory, others: Iterable[Memory]) -> bool:

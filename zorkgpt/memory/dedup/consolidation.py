@@ -12,7 +12,7 @@ from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import single_spaced
 from zorkgpt.memory.storage.lasting import heading_of
 from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.memory.storage.versions import is_current, known_again
+from zorkgpt.memory.storage.versions import is_current, with_same_words
 
 MOST_QUESTIONS = 20
 """Maximum number of questions to the judge per run."""
@@ -97,4 +97,4 @@ def _of_place(
 
 def _current(memories: Sequence[Memory], wanted: Memory) -> Memory | None:
     exact = next((memory for memory in memories if memory == wanted and is_current(memory)), None)
-    return exact or known_again(memories, wanted)
+    return exact or with_same_words(memories, wanted)

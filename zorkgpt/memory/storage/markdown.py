@@ -18,7 +18,7 @@ from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import LOCK_TIMEOUT_S, AtomicFile, Disk, Stamp, reread_or_recover
 from zorkgpt.log import get_logger
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import Memory, SubjectKey
+from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage import schema
 from zorkgpt.memory.storage.book import Draft
@@ -27,7 +27,7 @@ from zorkgpt.memory.storage.damage import is_damaged, is_foreign, is_memory_file
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.file_memories import FileMemories
 from zorkgpt.memory.storage.file_messages import FileMessages
-from zorkgpt.memory.storage.history import HistoryRecord, TurnStamp, changes_between, dated_changes
+from zorkgpt.memory.storage.history import HistoryRecord, TurnStamp, changes_between
 from zorkgpt.memory.storage.lasting import EVERY, Heading, by_place, heading_of
 from zorkgpt.memory.storage.merging import FileEdits, merged_heading
 from zorkgpt.memory.storage.sql_store import SqliteFileStore
@@ -354,7 +354,7 @@ class MarkdownStore(SqliteFileStore):
         if digest == shown.digest:
             return None
         names = self._names(document)
-        edits = FileEdits(document, by_place(self.lasting.find(EVERY)), at, names, self._versions)
+        edits = FileEdits(document, by_place(self.lasting.find(EVERY)), at, names, self.journal.versions)
         is_current = bool(found) or shown.number == last.number
         if found:
             records = edits.returning_to(self.journal.lasting(found[0].position))
@@ -370,10 +370,6 @@ class MarkdownStore(SqliteFileStore):
         recorded = self.lasting.headings(self.lasting.places())
         every = {**recorded, **document.headings(document.section_indexes)}
         return {place: heading.name for place, heading in every.items()}
-
-    def _versions(self, place: SubjectKey, memory: str) -> list[Memory]:
-        changes = dated_changes(self.journal.history(place, memory))
-        return [change.after for change in changes if change.after is not None]
 
     def _take_headings(self, document: Document, *, is_current: bool = True) -> None:
         """Record the names and visits of the places in a file.

@@ -9,10 +9,10 @@ from zorkgpt.memory.ids import id_of_title, memory_id
 from zorkgpt.memory.models import MEMORY_FIELDS, Memory, SubjectKey, episode_key
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.changes import Change
-from zorkgpt.memory.storage.history import PERSON_SOURCES, HistoryRecord, dated_changes, with_history_of
+from zorkgpt.memory.storage.history import PERSON_SOURCES, HistoryRecord, with_history_of
 from zorkgpt.memory.storage.lasting import heading_of
 from zorkgpt.memory.storage.tables import Journal, VisitRow
-from zorkgpt.memory.storage.versions import seen_between, seen_first, seen_last
+from zorkgpt.memory.storage.versions import seen_first, seen_last, with_sightings
 
 log = get_logger(__name__)
 
@@ -120,14 +120,14 @@ def _earlier(before: Memory, after: Memory, now: Memory) -> Memory:
     if is_as_after == (True, True):
         changed |= {name: getattr(before, name) for name in WHEN_SEEN}
     elif any(is_as_after):
-        now = seen_between(now, *(seen_first(before), last) if is_as_after[0] else (first, seen_last(before)))
+        now = with_sightings(now, *(seen_first(before), last) if is_as_after[0] else (first, seen_last(before)))
     return replace(now, **changed, **counts)
 
 
 def _with_history(journal: Journal, key: _Key, memory: Memory, now: Memory | None) -> Memory:
     """Return a memory with the times and the source that it had as an earlier version."""
     id = "" if key[1] == id_of_title(key[0], memory.title) else key[1]
-    versions = [now, *(change.after for change in dated_changes(journal.history(*key)) if change.after is not None)]
+    versions = [now, *journal.versions(*key)]
     version = next((each for each in reversed(versions) if each == memory), versions[-1])
     memory = replace(memory, id=id)
     return memory if version is None else with_history_of(memory, version)

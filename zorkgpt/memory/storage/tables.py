@@ -32,6 +32,7 @@ from zorkgpt.memory.storage.history import (
     Trial,
     TurnStamp,
     content_of,
+    dated_changes,
     record_of,
     replayed,
 )
@@ -335,6 +336,11 @@ class Journal:
                 places.add(old_place)
         known = self._read(row[2:] for row in rows if row[0] in places)
         return [record for _, record in known if record is not None]
+
+    def versions(self, place: SubjectKey, memory: str) -> list[Memory]:
+        """Return the versions of the memory with this id, oldest first, with their times and sources."""
+        changes = dated_changes(self.history(place, memory))
+        return [change.after for change in changes if change.after is not None]
 
     def places(self, prefix: str | tuple[int | str, ...] | None = None) -> set[SubjectKey]:
         """Return the places that have records.

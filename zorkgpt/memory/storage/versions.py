@@ -60,7 +60,7 @@ def titled(memories: Sequence[Memory], title: str, location_id: SubjectKey | Non
     return next((memory for memory in current if single_spaced(memory.title) == wanted), None)
 
 
-def known_again(memories: Collection[Memory], memory: Memory) -> Memory | None:
+def with_same_words(memories: Collection[Memory], memory: Memory) -> Memory | None:
     """Return the first current memory with the same words. None if there is none."""
     if folded(memory.title) not in map(folded, map(_title_of, memories)):
         return None
@@ -84,10 +84,10 @@ def observed(memory: Memory, turn: int | str, episode: int | str, episodes: tupl
         last = replace(last, turn=new.turn)
     elif not same_episode(episode, last.episode) and _is_later_episode(episode, last.episode, episodes):
         last = new
-    return replace(seen_between(memory, first, last), observation_count=memory.observation_count + 1)
+    return replace(with_sightings(memory, first, last), observation_count=memory.observation_count + 1)
 
 
-def taking_over(memory: Memory, other: Memory, episodes: tuple[int | str, ...]) -> Memory:
+def with_observations_of(memory: Memory, other: Memory, episodes: tuple[int | str, ...]) -> Memory:
     """Return the memory with the observations and trials of another one about the same fact."""
     return replace(
         _with_span_of(memory, other, episodes),
@@ -106,7 +106,7 @@ def _with_span_of(memory: Memory, other: Memory, episodes: tuple[int | str, ...]
         return order.get(episode_key(seen.episode), len(order)), seen.turn if isinstance(seen.turn, int) else -1
 
     seen = sorted((seen_first(memory), seen_last(memory), seen_first(other), seen_last(other)), key=when)
-    return memory if seen[0].is_at(seen[-1]) else seen_between(memory, seen[0], seen[-1])
+    return memory if seen[0].is_at(seen[-1]) else with_sightings(memory, seen[0], seen[-1])
 
 
 def seen_first(memory: Memory) -> Sighting:
@@ -117,7 +117,7 @@ def seen_last(memory: Memory) -> Sighting:
     return Sighting(memory.episode, turns_in(memory.turns)[1] if memory.last_turn is None else memory.last_turn)
 
 
-def seen_between(memory: Memory, first: Sighting, last: Sighting) -> Memory:
+def with_sightings(memory: Memory, first: Sighting, last: Sighting) -> Memory:
     turns = f"{first.turn}→{last.turn}"
     return replace(memory, turns=turns, episode=last.episode, first_episode=first.episode)
 
