@@ -1,6 +1,6 @@
 """Measure the effect of each behavior of the rules player by switching it off, with the same stories and seeds.
 
-    uv run python -m benchmarks.behaviors [STORY ...] [--only fight ...] [--seeds 2] [--publish FILE]
+    uv run python -m benchmarks.behaviors [STORY ...] [--only follow_line ...] [--seeds 2] [--publish FILE]
 
 By default, the stories are those in tests/stories, for which the rules were not tuned. Score and places are means over
 the episodes of a run. The differences (all behaviors minus without one) are paired by story and seed. A positive
@@ -26,15 +26,14 @@ from session.game_configuration import GameConfiguration
 from tests.fixtures import own_stories
 from zorkgpt.evals.results import interval
 from zorkgpt.offline.behaviors import BEHAVIORS, Behavior
-from zorkgpt.offline.candidates import Candidate
-from zorkgpt.offline.offers import OFFERS, Offer, grammar
-from zorkgpt.offline.view import TurnView
+from zorkgpt.offline.offers import OFFERS, grammar
+from zorkgpt.offline.view import Offer, OfferSource, PlaceView, TurnView
 from zorkgpt.player import AgentDecision
 
 REQUIRED = {"answer_question", "explore", "wander"}
 """Without these, the player has no action in some turns, or proposes the same one forever."""
-ALWAYS_PLAYED = {"retry", "grammar"}
-"""These may change a run without choosing or offering an action, so it is unknown in which runs they acted."""
+ALWAYS_PLAYED = {"grammar"}
+"""It is unknown in which runs these acted."""
 SWITCHES = tuple(each.__name__ for each in (*BEHAVIORS, *OFFERS) if each.__name__ not in REQUIRED)
 
 
@@ -75,13 +74,14 @@ def noted(behavior: Behavior, acted: set[str]) -> Behavior:
     return noting
 
 
-def noted_offer(offer: Offer, acted: set[str]) -> Offer:
-    """Return the offer, changed to add its name to `acted` when it offers an action."""
+def noted_offer(source: OfferSource, acted: set[str]) -> OfferSource:
+    """Return the source of offers, changed to add its name to `acted` when it offers an action."""
 
-    def noting(turn: TurnView) -> Iterator[Candidate]:
-        for candidate in offer(turn):
-            acted.add(offer.__name__)
-            yield candidate
+    @wraps(source)
+    def noting(turn: TurnView, place: PlaceView) -> Iterator[Offer]:
+        for offer in source(turn, place):
+            acted.add(source.__name__)
+            yield offer
 
     return noting
 
@@ -126,9 +126,7 @@ def main() -> None:
             return [pool.submit(play, without, *run, given.episodes, given.turns) for run in over]
 
         whole = [each.result() for each in played("", runs)]
-        acting = {
-            without: [without in ALWAYS_PLAYED or without in course.acted for course in whole] for without in given.only
-        }
+        acting = {without: [without in course.acted for course in whole] for without in given.only}
         running = {without: played(without, compress(runs, acts)) for without, acts in acting.items()}
         rows = [row("", whole, whole)]
         for without, futures in running.items():

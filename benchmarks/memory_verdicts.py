@@ -55,7 +55,7 @@ from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.versions import is_current
-from zorkgpt.offline.candidates import Nouns, words_of
+from zorkgpt.offline.nouns import Nouns, words_of
 from zorkgpt.text import normalized_action
 from zorkgpt.world.graph import MapGraph
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -85,14 +85,8 @@ class EpisodeSynthesizer(BaseManager):
         """Return the metrics for the end of the episode's log."""
         return {"type": "episodes", "metrics": self._metrics()}
 
-    def close(
-        self, reason: str, message: str, left_to_try: Mapping[int, Sequence[str]], last_answers: LastAnswers
-    ) -> EpisodeEnded:
-        """Save the episode, log its end and return that event.
-
-        Args:
-            left_to_try: The result of `Player.left_to_try`.
-        """
+    def close(self, reason: str, message: str, last_answers: LastAnswers) -> EpisodeEnded:
+        """Save the episode, log its end and return that event."""
         with self._errors_logged("memories not consolidated"):
             self._consolidate()
         for manager in self._managers:
@@ -105,7 +99,6 @@ class EpisodeSynthesizer(BaseManager):
             message,
             memories=self._memory_counts(),
             metrics=self._metrics(),
-            left_to_try=left_to_try,
             last_answers=last_answers,
         )
 

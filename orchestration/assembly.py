@@ -179,8 +179,8 @@ def _context(
 
 
 def _best_line(services: Services) -> BestLineManager | None:
-    """Return the manager of the best line. None without memory, or if no model plays."""
-    if services.memory is None or services.options.choice.kind != PlayerKind.MODEL:
+    """Return the manager of the best line. None without memory, or if no program plays."""
+    if services.memory is None or not services.player_decides:
         return None
     return BestLineManager(
         *services.for_manager("best_line"),

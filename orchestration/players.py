@@ -1,6 +1,6 @@
 """The players, and the choice of one for a run."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,14 +12,11 @@ from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.client import ModelStatus
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
-from zorkgpt.memory.losses import LossKind, loss_in
 from zorkgpt.memory.models import Memory
-from zorkgpt.offline.behaviors import BEHAVIORS, Behavior
-from zorkgpt.offline.experience import PastEpisodes, past_episodes
-from zorkgpt.offline.explorer import OfflineExplorer, Past
-from zorkgpt.offline.offers import OFFERS, Offer
-from zorkgpt.offline.outcomes import remembered_outcome
-from zorkgpt.offline.scoring_plan import ScoringStep
+from zorkgpt.offline.behaviors import BEHAVIORS, Behavior, follow_line
+from zorkgpt.offline.explorer import OfflineExplorer
+from zorkgpt.offline.offers import OFFERS
+from zorkgpt.offline.view import OfferSource
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import Player
 from zorkgpt.runlog.events import PlayerKind
@@ -77,49 +74,31 @@ def _model_player(services: "Services", *, plain: bool = False) -> Player:
     if services.llm is None:
         raise ConfigurationError(f"No model is configured. {_HOW_TO_NAME_ONE}")
     agent = Agent(services.llm, services.config.context, plain=plain, tools=services.tools)
-    return StandIn(agent, rules_player(services)) if services.options.stand_in else agent
+    if not services.options.stand_in:
+        return agent
+    # The model decides whether to follow the best line.
+    return StandIn(agent, rules_player(services, [each for each in BEHAVIORS if each is not follow_line]))
 
 
 def rules_player(
-    services: "Services", behaviors: Sequence[Behavior] = BEHAVIORS, offers: Sequence[Offer] = OFFERS
+    services: "Services", behaviors: Sequence[Behavior] = BEHAVIORS, offers: Sequence[OfferSource] = OFFERS
 ) -> Player:
     """Return the rules player, by default with all behaviors and kinds of actions."""
+    memory = services.memory
+
+    def hidden_at(place: int) -> list[Memory]:
+        return [each for each in memory.memory_cache.get(place, ()) if each.vetoed] if memory else []
+
     return OfflineExplorer(
         services.map.graph,
+        lambda: services.state.experience,
         services.recall,
         services.game if services.config.enable_critic else None,
-        _past(services),
         services.options.seed,
+        hidden_at=hidden_at,
         behaviors=behaviors,
         offers=offers,
     )
-
-
-def _past(services: "Services") -> Past:
-    """Return a function that reads what earlier episodes showed, without vetoed scoring steps."""
-    memory, state = services.memory, services.state
-    if memory is None:
-        return lambda: PastEpisodes(state.experience)
-
-    def is_vetoed(step: ScoringStep) -> bool:
-        memories = memory.memory_cache.get(step.place, ())
-        outcomes = (remembered_outcome(each) for each in memories if each.vetoed)
-        return any(outcome is not None and outcome[0] == step.action for outcome in outcomes)
-
-    def past() -> PastEpisodes:
-        trails = services.trails.before(state.episode_id)
-        deadline = _deadline(located.memory for located in memory.all_memories())
-        return past_episodes(state.experience, trails, is_vetoed=is_vetoed, deadline=deadline)
-
-    return past
-
-
-def _deadline(memories: Iterable[Memory]) -> int | None:
-    """Return the earliest move at which a clock killed the player. None if there was none."""
-    valid = (memory for memory in memories if memory.superseded_by is None and not memory.vetoed)
-    losses = (loss_in(memory.outcome) for memory in valid)
-    deadlines = (loss[1] for loss in losses if loss and loss[0] is LossKind.DEATH and loss[1])
-    return min(deadlines, default=None)
 
 
 def _walkthrough_player(services: "Services") -> Player:

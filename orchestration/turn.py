@@ -94,11 +94,6 @@ class TurnCycle:
         leading_here = (record for record in records if record and record.after == now)
         self._state.latest = next(leading_here, self._state.latest)
         self._decided = saved.decided
-        self._player.resume([decision.notes for _, decision in sorted(saved.decisions.items())])
-
-    def left_to_try(self) -> dict[int, tuple[str, ...]]:
-        """Return the actions that the player left untried, by location."""
-        return self._player.left_to_try()
 
     def play(self, action: str | None, finish: Callable[[TurnRecord], None]) -> TurnRecord:
         """Play one turn, with the given action or the player's choice.
@@ -234,7 +229,6 @@ class TurnCycle:
             player=chosen.by or self._services.options.choice.kind,
             rejections=self._managers.rejections.of_turn(),
             score=self._managers.rejections.score_of(chosen.action),
-            notes=self._player.changed_notes(),
             noted=tool_notes.facts,
         )
         self._managers.checkpoints.decide(decision)

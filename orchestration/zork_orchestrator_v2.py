@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -211,9 +211,8 @@ class ZorkOrchestratorV2:
         return EpisodeEnding.TURN_LIMIT
 
     def _close(self, reason: EpisodeEnding, message: str = "") -> EpisodeEnded:
-        left = self._cycle.left_to_try()
-        event = self._episodes.close(reason, message, left, self._last_answers)
-        self._record_trail(left)
+        event = self._episodes.close(reason, message, self._last_answers)
+        self._record_trail()
         self.managers.checkpoints.end(is_final=reason in FINAL_ENDINGS)
         # Set only now, so that an interrupted close is repeated.
         self._open = False
@@ -222,12 +221,11 @@ class ZorkOrchestratorV2:
             watcher.episode_ended(event)
         return event
 
-    def _record_trail(self, left: Mapping[int, Sequence[str]]) -> None:
+    def _record_trail(self) -> None:
         """Record what the actions of the episode led to, for later episodes."""
         services, state = self.services, self.services.state
-        rows, places = tuple(state.experience.rows), {place: list(actions) for place, actions in left.items()}
         kind, sha256 = services.options.choice.kind, services.game.story.sha256
-        trail = Trail(state.episode_id, services.options.seed, rows, kind, sha256, places)
+        trail = Trail(state.episode_id, services.options.seed, tuple(state.experience.rows), kind, sha256)
         try:
             services.trails.add(trail, state.turn_count)
         except ZorkGPTError as error:

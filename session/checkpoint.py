@@ -1,7 +1,7 @@
 """What is recorded of an episode so that it can be resumed."""
 
 import base64
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -48,8 +48,6 @@ class TurnDecision:
     rejections: tuple[Rejection, ...] = ()
     score: float | None = None
     """The critic's score of the action."""
-    notes: dict[str, Any] = field(default_factory=dict)
-    """The changes of the player's notes since the last turn. See `zorkgpt.player.Player.changed_notes`."""
     noted: tuple[dict[str, str], ...] = ()
     """The facts that the player noted with a tool. See `zorkgpt.context.tools.ToolNotes`."""
 

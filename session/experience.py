@@ -73,6 +73,6 @@ def row_of(turn: TurnRecord) -> ExperienceRow:
         command=step.action,
         reached=after.location_id,
         score=after.score,
-        held=tuple(sorted(item.name for item in after.inventory or ())),
+        seen=tuple((item.num, item.name) for item in after.visible or ()),
         overruled=tuple(each.judge for each in turn.rejections if each.action == step.action),
     )

@@ -1,7 +1,5 @@
 """Tests of what a player must implement."""
 
-from dataclasses import dataclass, field
-
 from game_interface.models import Observation
 from zorkgpt.delegating_players import FollowingPlayer
 from zorkgpt.player import AgentDecision, Player, PlayerContext
@@ -14,19 +12,6 @@ class Waiting(Player):
         return AgentDecision("wait")
 
 
-@dataclass
-class Counting(Waiting):
-    """A player that counts its resumed turns in its notes."""
-
-    resumed: list[dict[str, int]] = field(default_factory=list)
-
-    def changed_notes(self) -> dict[str, int]:
-        return {"resumed": len(self.resumed)}
-
-    def resume(self, notes) -> None:
-        self.resumed = list(notes)
-
-
 class NoLine:
     """A run without a best line."""
 
@@ -36,18 +21,9 @@ class NoLine:
         return None
 
 
-def test_player_without_notes_needs_one_method():
-    player = Waiting()
-    player.look_on(CONTEXT, "north")
-    player.resume([])
-    assert player.changed_notes() == {}
-    assert player.get_action_with_reasoning(CONTEXT).action == "wait"
+def test_player_needs_one_method():
+    assert Waiting().get_action_with_reasoning(CONTEXT).action == "wait"
 
 
-def test_following_player_keeps_the_notes_of_the_inner_one():
-    inner = Counting()
-    player = FollowingPlayer(inner, NoLine())
-    player.resume([{"resumed": 0}, {"resumed": 0}])
-    assert inner.resumed == [{"resumed": 0}, {"resumed": 0}]
-    assert player.changed_notes() == {"resumed": 2}
-    assert player.get_action_with_reasoning(CONTEXT).action == "wait"
+def test_following_player_asks_the_inner_one_without_a_line():
+    assert FollowingPlayer(Waiting(), NoLine()).get_action_with_reasoning(CONTEXT).action == "wait"

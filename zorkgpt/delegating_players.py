@@ -1,8 +1,7 @@
 """Players that leave some turns to another player."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from game_interface.models import Observation
 from zorkgpt.errors import InvalidAnswer
@@ -17,40 +16,17 @@ _FEW_TURNS = 10
 _TOO_LARGE_A_SHARE = 0.5
 
 
-class DelegatingPlayer(Player):
-    """Leaves the notes to another player."""
-
-    def __init__(self, inner: Player) -> None:
-        self._inner = inner
-
-    def look_on(self, context: PlayerContext, action: str) -> None:
-        """Pass on an action that another player chose."""
-        self._inner.look_on(context, action)
-
-    def changed_notes(self) -> dict[str, Any]:
-        """Return the changes of the inner player's notes."""
-        return self._inner.changed_notes()
-
-    def left_to_try(self) -> dict[int, tuple[str, ...]]:
-        """Return the actions that the inner player left untried, by location."""
-        return self._inner.left_to_try()
-
-    def resume(self, notes: Sequence[dict[str, Any]]) -> None:
-        """Restore the inner player's notes."""
-        self._inner.resume(notes)
-
-
-class StandIn(DelegatingPlayer):
+class StandIn(Player):
     """Asks a player with a model each turn. If the model gives no usable command, the rules choose one.
 
     Args:
-        player: The player that asks a model. It has no notes.
-        rules: The rules player. It sees every turn, so that it can choose at any time.
+        player: The player that asks a model.
+        rules: The rules player.
     """
 
     def __init__(self, player: Player, rules: Player) -> None:
-        super().__init__(rules)
         self._player = player
+        self._rules = rules
         self._turns = self._chosen_by_rules = 0
         self._warned = False
 
@@ -62,15 +38,13 @@ class StandIn(DelegatingPlayer):
         """
         self._turns += 1
         try:
-            decision = self._player.get_action_with_reasoning(context)
+            return self._player.get_action_with_reasoning(context)
         except InvalidAnswer as problem:
             self._chosen_by_rules += 1
             log.warning("the rules choose this turn", extra={"turn": context.turn, "problem": str(problem)})
             self._warn_if_frequent()
-            chosen = self._inner.get_action_with_reasoning(context)
+            chosen = self._rules.get_action_with_reasoning(context)
             return AgentDecision(chosen.action, chosen.reasoning, by=PlayerKind.RULES)
-        self.look_on(context, decision.action)
-        return decision
 
     def _warn_if_frequent(self) -> None:
         if self._warned or self._turns < _FEW_TURNS or self._chosen_by_rules <= self._turns * _TOO_LARGE_A_SHARE:
@@ -99,11 +73,11 @@ class LineSource(Protocol):
         ...
 
 
-class FollowingPlayer(DelegatingPlayer):
+class FollowingPlayer(Player):
     """Plays the commands of the best line if the inner player answers `FOLLOW`."""
 
     def __init__(self, inner: Player, line: LineSource) -> None:
-        super().__init__(inner)
+        self._inner = inner
         self._line = line
         self._reported: FollowedPart | None = None
         """The part of the best line whose end was reported to the inner player."""
@@ -112,17 +86,13 @@ class FollowingPlayer(DelegatingPlayer):
         """Return the next command of the best line, or the inner player's action if it is not followed."""
         followed = self._line.followed
         if followed is not None and followed.next is not None:
-            return self._following(context, followed.next, _followed_reason(followed))
+            return AgentDecision(followed.next, _followed_reason(followed), by=FOLLOWED)
         decision = self._inner.get_action_with_reasoning(self._with_notice(context, followed))
         most = follow_request(decision.action)
         part = None if most is None else self._line.follow(context.observation, most)
         if part is None or part.next is None:
             return decision
-        return self._following(context, part.next, decision.reasoning)
-
-    def _following(self, context: PlayerContext, action: str, reason: str) -> AgentDecision:
-        self._inner.look_on(context, action)
-        return AgentDecision(action, reason, by=FOLLOWED)
+        return AgentDecision(part.next, decision.reasoning, by=FOLLOWED)
 
     def _with_notice(self, context: PlayerContext, followed: FollowedPart | None) -> PlayerContext:
         """Return the context with a notice about the part that was followed, unless it was reported."""

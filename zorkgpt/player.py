@@ -2,9 +2,8 @@
 
 import re
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from game_interface.models import Item, Observation
 from zorkgpt.errors import ZorkGPTError
@@ -218,10 +217,7 @@ def follow_request(action: str) -> int | None:
 
 
 class Player(Protocol):
-    """Chooses actions: a model, rules, a walkthrough, a person.
-
-    A player with notes overrides all methods. A player without notes inherits the defaults.
-    """
+    """Chooses actions: a model, rules, a walkthrough, a person. It keeps nothing that the record doesn't have."""
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
         """Return the next action.
@@ -232,19 +228,3 @@ class Player(Protocol):
             UndoRequested: To undo the last turn.
         """
         ...
-
-    def look_on(self, context: PlayerContext, action: str) -> None:
-        """Note the action that another player chose for this turn."""
-        return
-
-    def changed_notes(self) -> dict[str, Any]:
-        """Return the changes of the notes since the last call in this episode, as JSON values."""
-        return {}
-
-    def left_to_try(self) -> dict[int, tuple[str, ...]]:
-        """Return location → the most promising untried action there and its kind, () if none is left."""
-        return {}
-
-    def resume(self, notes: Sequence[dict[str, Any]]) -> None:
-        """Resume an episode with all changes of the notes in it so far, oldest first."""
-        return

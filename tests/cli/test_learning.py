@@ -113,9 +113,9 @@ def test_summary_does_not_recommend_viewing_a_deleted_folder(played, tmp_path):
 def test_control_episode_plays_without_memory_and_leaves_no_files(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
-    with ControlEpisode(find_story("slackwater").path, 1, 15, EPISODE_LOG) as control:
+    with ControlEpisode(find_story("slackwater").path, 1, 9, EPISODE_LOG) as control:
         turns = [event for event in control.events() if isinstance(event, TurnRecord)]
-    assert len(turns) == 15
+    assert len(turns) == 9
     assert not any(turn.memory_shown for turn in turns)
     assert list(tmp_path.iterdir()) == []
 

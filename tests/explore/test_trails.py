@@ -11,7 +11,7 @@ from zorkgpt.explore.trails import Trails
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.record.events import EventKind, EventRow, Events
 
-FOUND = a_step("take ring > 2", score=5, held=("ring",), effective=True)
+FOUND = a_step("take ring > 2", score=5, effective=True)
 KEPT = a_trail("east > 2", FOUND, episode=2, seed=7)
 
 

@@ -16,7 +16,7 @@ from tests.fixtures.runs import CtrlC, a_run, a_walkthrough, turns_of
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.memory.models import Thing
 from zorkgpt.runlog.episodes import read_episode
-from zorkgpt.runlog.events import DeduplicationMetrics, EpisodeEnded, EpisodeStarted, KnowledgeUpdated, LeftToTry
+from zorkgpt.runlog.events import DeduplicationMetrics, EpisodeEnded, EpisodeStarted, KnowledgeUpdated
 from zorkgpt.world.tries import tries_at
 
 pytestmark = pytest.mark.slow
@@ -26,9 +26,9 @@ def test_log_contains_all_turns_and_the_end(tmp_path):
     with a_run(tmp_path, turns=7) as run:
         run.play_episode()
     events = read_episode(tmp_path, 1)
-    at_the_end = [KnowledgeUpdated, LeftToTry, DeduplicationMetrics, EpisodeEnded]
+    at_the_end = [KnowledgeUpdated, DeduplicationMetrics, EpisodeEnded]
     assert [type(event) for event in events] == [EpisodeStarted, *[TurnRecord] * 7, *at_the_end]
-    assert [event.turn for event in events[1:-4]] == list(range(1, 8))
+    assert [event.turn for event in events[1:-3]] == list(range(1, 8))
     assert events[0].story["bundled"] is True
     assert events[-1].reason == "turn limit"
 

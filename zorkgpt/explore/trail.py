@@ -1,6 +1,6 @@
 """A finished episode as the rows of its actions."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 
@@ -17,8 +17,6 @@ class Trail:
     rows: tuple[ExperienceRow, ...]
     player: str = ""
     story_sha256: str = ""
-    left: dict[int, list[str]] = field(default_factory=dict)
-    """Location → actions that the rules left untried at the end of the episode. See `LeftToTry`."""
 
     @cached_property
     def steps(self) -> tuple[ExperienceRow, ...]:

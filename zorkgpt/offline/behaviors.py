@@ -1,31 +1,38 @@
 """The behaviors of the rules player. On each turn, the first one of `BEHAVIORS` that has an action decides."""
 
 import re
-from collections.abc import Iterator
-from itertools import chain
-from typing import Protocol
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, takewhile
+from math import inf
+from typing import NamedTuple, Protocol
 
 from game_interface.models import InputMode, Question
 from session.experience import ActionResult
 from zorkgpt.directions import canonical_direction, exit_name
-from zorkgpt.offline import dangers
-from zorkgpt.offline.candidates import exit_candidates, words_of
-from zorkgpt.offline.exploring import explore
-from zorkgpt.offline.offers import remedies
-from zorkgpt.offline.phrases import is_hostile
-from zorkgpt.offline.scoring_plan import ScoringStep
-from zorkgpt.offline.view import SOMEWHERE, TurnView
-from zorkgpt.player import AgentDecision
-from zorkgpt.text import normalized_action
+from zorkgpt.offline.offers import GRAMMAR_COST, exits, grammar
+from zorkgpt.offline.outcomes import ActionOutcome
+from zorkgpt.offline.view import SOMEWHERE, OfferSource, PlaceView, TurnView
+from zorkgpt.player import FOLLOW, AgentDecision
+from zorkgpt.record.experience import ExperienceRow
 
-_WORTHWHILE_RATE = 0.02
-"""The least rate of successful blows for which a fight is worth its turns."""
-_MAX_OPENED = 3
-"""Maximum number of times per episode that an action is repeated to open an exit."""
-_NEED_MARGIN = 10
-"""The moves before a deadline in which a need is met."""
-_MAX_UNBLOCKED = 3
-"""Maximum number of times per episode that all closed exits are tried again."""
+_PATIENCE = 8
+"""The number of turns without effect at one place after which the player moves on."""
+_MAX_VAIN = 3
+"""Maximum number of times that the best line is taken up again at a command that has no effect."""
+_RETRY_COST = 25.0
+"""The cost of each earlier try of an action that failed in another state of the world."""
+_TURN_COST = 0.5
+"""The cost of each turn of this episode at another place, because what is left there may be impossible."""
+_KNOWN_STEP_COST = 0.25
+"""The cost of a step after the first episode, when most actions near the start have been tried."""
+_REPEATED_COST = 15.0
+"""The cost of each earlier episode in which an action did not score here."""
+_ELSEWHERE_COST, _MAX_ELSEWHERE_COST = 4.0, 24.0
+"""The cost of each try of a command at another place."""
+_NOT_AGAIN = ("drop ", "put ", "attack ")
+"""Actions that are not repeated although they changed something, because they undo others or fit only one moment."""
+_REWARDING = frozenset({ActionOutcome.SCORES, ActionOutcome.TAKES})
 _WHICH = re.compile(r"\bwhich\b[^,?]*,\s*(?:either\s+)?(?:the|an?|your)?\s*([^,?]+?)\s*(?:,|\bor\b|\?)", re.IGNORECASE)
 """The first thing that a question names, as in "Which do you mean, the red one or ...?"."""
 _NUMBER = re.compile(r"\b\d\b")
@@ -44,17 +51,14 @@ class Behavior(Protocol):
 
 
 def answer_question(turn: TurnView) -> AgentDecision | None:
-    """While a story asks a question, it reads no commands, so give a few answers, each once."""
-    question, notes = turn.context.observation.question, turn.notes
+    """While a story asks a question, it reads no commands, so give the answer that was given least often."""
+    question = turn.context.observation.question
     if question is None:
-        notes.answered.clear()
         return None
-    notes.walking = None
-    given, answers = notes.answered.get(question.text, 0), answers_to(question)
-    if given >= len(answers):
-        return None
-    notes.answered[question.text] = given + 1
-    return AgentDecision(answers[given], "The game asks a question instead of reading a command.")
+    answered = takewhile(lambda row: row.shows(ActionResult.ANSWERED), reversed(turn.experience.rows))
+    given = Counter(row.command for row in answered)
+    answer = min((each for each in answers_to(question)), key=lambda each: given[each])
+    return AgentDecision(answer, "The game asks a question instead of reading a command.")
 
 
 def answers_to(question: Question) -> tuple[str, ...]:
@@ -69,233 +73,125 @@ def answers_to(question: Question) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*first, *named, *_NUMBER.findall(question.text), *back, *_ANSWERS)))
 
 
-def fight(turn: TurnView) -> AgentDecision | None:
-    """Hostile creatures keep attacking, so fight them as long as the record of earlier blows is promising."""
-    weapons, lost = _weapons_held(turn), dangers.fights_lost(turn.graph)
-    useless = set(map(normalized_action, turn.context.failed_here))
-    for enemy in _enemies(turn):
-        # A creature that has killed at another place roams, so it guards no exit.
-        if lost.get(enemy, set()) - {turn.here}:
-            continue
-        for weapon in weapons:
-            strike = f"attack {enemy} with {weapon}"
-            if strike not in useless and turn.episode.record.success_rate(strike) >= _WORTHWHILE_RATE:
-                return AgentDecision(strike, "A hostile creature is here, and the player has a weapon.")
-    return None
-
-
-def open_again(turn: TurnView) -> AgentDecision | None:
-    """A closed exit may need something opened that was opened before, so open it again."""
-    notes, last = turn.notes, turn.episode.last
-    if last is None or not last.stayed or (turn.here, last.action) not in notes.blocked:
+def follow_line(turn: TurnView) -> AgentDecision | None:
+    """The commands that led to the most points so far do so again, so play them as long as they work."""
+    line = turn.context.best_line
+    if line is None:
         return None
-    for action in turn.place.openers(turn.context.response):
-        if action not in turn.place.refusals and notes.may_repeat(action, _MAX_OPENED) and turn.is_valid(action):
-            notes.count(action)
-            turn.unblock()
-            turn.mark_done(action)
-            return AgentDecision(action, "This has opened the closed exit before.")
-    return None
-
-
-def take_back(turn: TurnView) -> AgentDecision | None:
-    """A thing that did not score where it was put may score somewhere else, so take it back."""
-    thing = turn.notes.take_back
-    return AgentDecision(f"take {thing}", "It did not score there.") if thing is not None else None
-
-
-def leave_vehicle(turn: TurnView) -> AgentDecision | None:
-    """Vehicles can't go everywhere, so leave the vehicle where a direction led nowhere."""
-    last = turn.episode.last
-    if last is None or turn.context.observation.vehicle is None or "out" in turn.context.failed_here:
+    places = [turn.here, *(step.location_id or SOMEWHERE for step in line.steps)]
+    actions = [exit_name(step.action) for step in line.steps]
+    most = sum(1 for _ in takewhile(lambda step: not turn.is_hidden(*step), zip(places, actions, strict=False)))
+    vain = takewhile(lambda row: row.stayed and (row.place, row.action) == (turn.here, actions[0]), _latest(turn))
+    if most == 0 or len(list(vain)) >= _MAX_VAIN:
         return None
-    is_walk = canonical_direction(last.action) not in (None, "out")
-    if not is_walk or not last.stayed or last.shows(ActionResult.WORKED):
+    return AgentDecision(f"{FOLLOW} {most}", f"In episode {line.episode}, these commands led to {line.score} points.")
+
+
+class _Choice(NamedTuple):
+    """An action to try, here or at another place."""
+
+    cost: float
+    """In steps, with the walk."""
+    rank: bytes
+    action: str
+    room: int
+    reason: str
+
+
+def explore(turn: TurnView) -> AgentDecision | None:
+    """Try what the memories recommend and untried actions, the most promising and nearest first."""
+    sources = [source for source in turn.offers if source is not grammar]
+    step = _KNOWN_STEP_COST if turn.earlier.rows else 1.0
+    best: _Choice | None = None
+    for room, route in turn.routes.items():
+        best = _cheaper(turn, turn.place_at(room), sources, best, step * len(route))
+    if (best is None or best.cost > GRAMMAR_COST) and grammar in turn.offers and _has_patience(turn):
+        best = _cheaper(turn, turn.place, [grammar], best)
+    if best is None:
         return None
-    turn.unblock()
-    turn.place.unmark(last.action)
-    return AgentDecision("out", "The vehicle can't go there.")
+    if best.room == turn.here:
+        return AgentDecision(best.action, best.reason)
+    where = turn.graph.label(best.room)
+    return AgentDecision(turn.routes[best.room][0], f"On the way to {where}. {best.action!r} there: {best.reason}")
 
 
-def make_room(turn: TurnView) -> AgentDecision | None:
-    """The player can't carry everything, so drop something that has had no use yet."""
-    notes, wanted = turn.notes, turn.notes.wanted
-    if wanted is None or (thing := _useless(turn, wanted)) is None:
-        return None
-    notes.given_up.add(thing)
-    notes.blocked.discard((turn.here, exit_name(wanted)))
-    turn.place.unmark(wanted, reopened=True)
-    notes.target = turn.here, wanted
-    return AgentDecision(f"drop {thing}", "The player carries too much, and this has had no use yet.")
+def _cheaper(
+    turn: TurnView, place: PlaceView, sources: Iterable[OfferSource], best: _Choice | None, walk: float = 0.0
+) -> _Choice | None:
+    """Return the cheapest action at a place, if it is cheaper than the best one so far. Otherwise return that one."""
+    if place.room != turn.here:
+        walk += _TURN_COST * sum(map(len, place.now.values()))
+    most = best.cost - walk if best else inf
+    choices = sorted(chain(_remembered(turn, place), _untried(turn, place, sources, most)))
+    cheaper = (each for each in choices if each.cost < most and turn.is_open(each.action, place))
+    return next((each._replace(cost=each.cost + walk) for each in cheaper), best)
 
 
-def leave_the_dark(turn: TurnView) -> AgentDecision | None:
-    """The dark is useless and may be deadly, so turn on a light or leave."""
-    notes, place = turn.notes, turn.place
-    if not turn.is_dark or notes.lit or notes.dares_dark:
-        return None
-    for noun in notes.held:
-        action = f"turn on {noun}"
-        worth_it = action in place.offered or noun in notes.useful
-        if worth_it and action not in place.done and turn.is_valid(action):
-            turn.mark_done(action)
-            return AgentDecision(action, "It is dark here.")
-    for way in turn.open_exits():
-        return AgentDecision(way, "It is dark here, and there is no light: on to another place.")
-    for way in turn.graph.ways_back(turn.here):
-        if way not in place.done and way not in place.refusals:
-            place.mark(way)
-            return AgentDecision(way, "It is dark here, and there is no light: back.")
-    return None
+def _remembered(turn: TurnView, place: PlaceView) -> Iterator[_Choice]:
+    """Yield what scored or changed something according to the memories, in the order of learning."""
+    for number, (action, outcome) in enumerate(place.remembered.items()):
+        # An exit that changed something without leading anywhere is at most a warning.
+        prepares = outcome is ActionOutcome.WORKS and place.room == turn.here and canonical_direction(action) is None
+        is_useful = outcome in _REWARDING or (prepares and not action.startswith(_NOT_AGAIN))
+        if is_useful and action not in place.now:
+            yield _Choice(0, number.to_bytes(4, "big"), action, place.room, f"Memory says that it {outcome}.")
 
 
-def meet_need(turn: TurnView) -> AgentDecision | None:
-    """An earlier death may show when hunger or thirst kills, so eat and drink before then."""
-    deadline, moves = turn.episode.past.deadline, turn.context.observation.moves
-    if deadline is None or moves is None:
-        return None
-    margin = min(_NEED_MARGIN, deadline // 2)
-    times, since_due = divmod(moves, deadline - margin)
-    if not times or since_due >= margin:
-        return None
-    action = next((action for action in remedies(turn) if turn.notes.may_repeat(action, times)), None)
-    if action is None:
-        return None
-    turn.notes.count(action)
-    return AgentDecision(
-        action, f"At move {deadline} of an earlier episode, the player died, perhaps of hunger or thirst."
-    )
+def _untried(turn: TurnView, place: PlaceView, sources: Iterable[OfferSource], most: float) -> Iterator[_Choice]:
+    """Yield the actions that are left to try at a place: new ones, and failed ones if something has changed since.
 
-
-def follow_plan(turn: TurnView) -> AgentDecision | None:
-    """Actions that scored in an earlier episode score again, so repeat them and what they need, except in danger."""
-    plan, graph, here = turn.episode.plan, turn.graph, turn.here
-    shut = turn.episode.closed() | dangers.dangerous_rooms(graph, plan) | turn.postponed
-
-    def is_safe(step: ScoringStep) -> bool:
-        return (step.place, step.action) not in shut and graph.leads_to(step.place, step.action) not in shut
-
-    routes = graph.routes(here, dangers=shut)
-    held = frozenset(item.name for item in turn.context.observation.inventory or ())
-    while found := plan.next(here, held, routes, is_safe):
-        step, route = found
-        scored = f"{step.action!r} scored {step.gain}" if step.gain else f"{step.action!r} led to points"
-        if route:
-            turn.notes.walking = here, route[0]
-            name = graph.rooms[step.place].name
-            return AgentDecision(route[0], f"On the way to {name}, where {scored} in an earlier episode.")
-        turn.mark_done(step.action)
-        if turn.is_valid(step.action):
-            return AgentDecision(step.action, f"In an earlier episode {scored} here.")
-        plan.note(here, step.action, failed=True)
-    return None
-
-
-def retry(turn: TurnView) -> AgentDecision | None:
-    """Failed actions may work after a change of the world, so try them again when nothing else is left."""
-    notes = turn.notes
-    failed = frozenset(map(normalized_action, turn.context.failed_here))
-    if turn.place.retry(failed):
-        return explore(turn)
-    darkness = not notes.lit and any(place.dark for place in turn.episode.places.values())
-    if darkness and not notes.dares_dark:
-        notes.dares_dark = True
-    elif notes.blocked and notes.unblocked < _MAX_UNBLOCKED:
-        notes.unblocked += 1
-        notes.blocked.clear()
-    else:
-        return None
-    return follow_plan(turn) or explore(turn)
-
-
-def start_over(turn: TurnView) -> AgentDecision | None:
-    """Actions tried in another state of the world may have an effect now, so try all again when nothing is left."""
-    episode, changes = turn.episode, turn.episode.plan.progress.changes
-    if turn.notes.started_over == changes:
-        return None
-    turn.notes.started_over = changes
-    for place in episode.places.values():
-        place.start_over()
-    episode.touched.update(episode.places)
-    episode.done_everywhere.clear()
-    return explore(turn)
-
-
-def wander(turn: TurnView) -> AgentDecision | None:
-    """The world may change by itself, so take the least-used exit, or wait."""
-    ways, here = turn.open_exits(), turn.here
-    if not ways and here == SOMEWHERE:
-        failed = set(map(normalized_action, turn.context.failed_here))
-        ways = [way.action for way in exit_candidates(turn.episode.nouns, ()) if way.action not in failed]
-    if ways:
-        way = min(ways, key=lambda way: (turn.place.tries.times(way), _walks_before(turn, way)))
-        turn.notes.walking = here, way
-        return AgentDecision(normalized_action(way), "Nothing is left to try, so this takes the least-used exit.")
-    aboard = turn.context.observation.vehicle is not None
-    return AgentDecision("out" if aboard else "wait", "Nothing is left to try.")
-
-
-BEHAVIORS: tuple[Behavior, ...] = (
-    answer_question,
-    fight,
-    open_again,
-    take_back,
-    leave_vehicle,
-    make_room,
-    leave_the_dark,
-    meet_need,
-    follow_plan,
-    explore,
-    retry,
-    start_over,
-    wander,
-)
-
-
-def _weapons_held(turn: TurnView) -> list[str]:
-    held = turn.context.observation.inventory or ()
-    return turn.names(item for item in held if turn.attributes(item).get("weapon"))
-
-
-def _enemies(turn: TurnView) -> Iterator[str]:
-    """Yield the creatures here that are or were hostile, were attacked last, or have killed the player."""
-    response, notes = turn.context.response, turn.notes
-    said = words_of(response) if is_hostile(response) else []
-    struck = turn.episode.last.action if turn.episode.last else ""
-    killers = dangers.fights_lost(turn.graph)
-    for being in turn.context.observation.visible or ():
-        name = turn.episode.nouns.name(being)
-        if not name or not turn.attributes(being).get("animate"):
-            continue
-        known = notes.foes.get(turn.here, [])
-        is_hostile_now = name.split()[-1] in said or struck.startswith(f"attack {name} ")
-        if name in known or name in killers or is_hostile_now:
-            if name not in known:
-                notes.foes[turn.here] = [*known, name]
-            yield name
-
-
-def _useless(turn: TurnView, wanted: str) -> str | None:
-    """Return a carried thing that was of no use so far.
-
-    To pass an exit, a tool may be dropped too, or one of several things that scored, but no light.
+    Args:
+        most: Those that cost more may be left out.
     """
-    notes = turn.notes
-    tools: list[str] = []
-    valued: list[str] = []
-    for item in turn.context.observation.inventory or ():
-        name, attributes = turn.episode.nouns.name(item), turn.attributes(item)
-        if not name or name in notes.useful | notes.given_up or attributes.get("light"):
+    for offer in chain.from_iterable(source(turn, place) for source in sources):
+        action, rows = offer.action, place.before.get(offer.action, ())
+        if offer.cost >= most or action in place.remembered or not _may_work(turn, place.now.get(action, ())):
             continue
-        if name in notes.valued:
-            valued.append(name)
-        elif not (attributes.get("weapon") or attributes.get("tool")):
-            return name
-        else:
-            tools.append(name)
-    if wanted.startswith("take "):
-        return None
-    return next(chain(tools, valued[1:]), None)
+        cost, reason = offer.cost + _REPEATED_COST * len({row.episode for row in rows}), f"It is untried, {offer.kind}."
+        if canonical_direction(action) is None:
+            elsewhere = turn.experience.count(action) - len(rows)
+            cost += min(_ELSEWHERE_COST * elsewhere, _MAX_ELSEWHERE_COST)
+        if action in place.now or action in place.failed_before:
+            cost += _RETRY_COST * (1 + len(place.now.get(action, ())))
+            reason = "It failed before, in another state of the world."
+        elif rows:
+            reason = "It did not score in earlier episodes."
+        yield _Choice(cost, turn.rank(action), action, place.room, reason)
+
+
+def _may_work(turn: TurnView, tries: Sequence[ExperienceRow]) -> bool:
+    """Return whether an action was not tried in this episode, or failed before something was moved."""
+    if not tries:
+        return True
+    last = tries[-1]
+    later = takewhile(lambda row: row is not last, reversed(turn.experience.rows))
+    return last.shows(ActionResult.FAILED) and any(row.shows(ActionResult.AFFECTED) for row in later)
+
+
+def wander(turn: TurnView) -> AgentDecision:
+    """The world may change by itself, so take the least-used exit, or wait."""
+    ways = turn.open_exits()
+    if not ways and turn.here == SOMEWHERE:
+        ways = [offer.action for offer in exits(turn, turn.place) if turn.is_open(offer.action)]
+    if ways:
+        way = min(ways, key=lambda way: (turn.experience.times(turn.here, way), _walks_before(turn, way)))
+        return AgentDecision(way, "Nothing is left to try here, so this takes the least-used exit.")
+    return AgentDecision("out" if turn.context.observation.vehicle else "wait", "Nothing is left to try.")
+
+
+BEHAVIORS: tuple[Behavior, ...] = (answer_question, follow_line, explore, wander)
+
+
+def _latest(turn: TurnView) -> Iterator[ExperienceRow]:
+    return reversed(turn.experience.rows)
+
+
+def _has_patience(turn: TurnView) -> bool:
+    """Return whether one of the last turns had an effect, or the player has just arrived."""
+    idle = takewhile(
+        lambda row: row.stayed and row.place == turn.here and not row.shows(ActionResult.WORKED), _latest(turn)
+    )
+    return len(list(idle)) < _PATIENCE
 
 
 def _walks_before(turn: TurnView, way: str) -> int:

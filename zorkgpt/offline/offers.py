@@ -1,224 +1,139 @@
 """The actions that a place offers: each function yields those of one kind, and `OFFERS` lists them all."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from itertools import chain, islice
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 
-from game_interface.models import Item, Language
-from session.outcome import is_passive
-from zorkgpt.action_check import check_action
-from zorkgpt.directions import canonical_direction, directions_in
-from zorkgpt.identity_cache import cached_by_identity
-from zorkgpt.offline import dangers
-from zorkgpt.offline.advice import advice_in
-from zorkgpt.offline.candidates import WAIT, Candidate, Nouns, Tier, exit_candidates
-from zorkgpt.offline.grammar_tries import GrammarTry, commands, grammar_tries
-from zorkgpt.offline.notes import PlaceNotes
-from zorkgpt.offline.outcomes import ActionOutcome
-from zorkgpt.offline.view import TurnView
-from zorkgpt.text import normalized_action
+from game_interface.models import spelled_direction
+from session.experience import ActionResult
+from zorkgpt.directions import DIRECTIONS, directions_in
+from zorkgpt.offline.grammar_tries import commands
+from zorkgpt.offline.nouns import words_of
+from zorkgpt.offline.view import Offer, OfferSource, PlaceView, TurnView
 
-# Kind, verb, needed attributes: if the meaning of any of these is known, the thing must have one of them, or not have
+NAMED_EXIT_COST = 2.0
+_BARE_EXIT_COST = 5.0
+"""The cost of a direction at a place whose text mentions no exit."""
+_STEEP_EXIT_COST = 12.0
+"""Texts often mention up, down, in and out indirectly."""
+_OTHER_EXIT_COST = 30.0
+_STEEP = ("up", "down", "in", "out")
+_TEXT_COST = 1.0
+"""The cost of reading what is known to have a text."""
+GRAMMAR_COST = 75.0
+
+# Verb, cost, needed attributes: if the meaning of any of these is known, the thing must have one of them, or not have
 # it ("!").
-_ActionPattern = tuple[Tier, str, tuple[str, ...]]
-_ALONE: tuple[_ActionPattern, ...] = (
-    (Tier.GATHER, "take", ("takeable",)),
-    (Tier.OPEN, "open", ("openable",)),
-    (Tier.INSPECT, "read", ("readable",)),
-    (Tier.INSPECT, "examine", ("!takeable",)),
-    (Tier.HANDLE, "enter", ("enterable", "vehicle", "door")),
-    (Tier.HANDLE, "push", ("!takeable",)),
-    (Tier.FIDDLE, "climb", ()),
-    (Tier.FIDDLE, "pull", ("!takeable",)),
-    (Tier.FIDDLE, "turn", ("!takeable",)),
+_Forms = tuple[tuple[str, float, tuple[str, ...]], ...]
+_SEEN: _Forms = (
+    ("take", 0.5, ("takeable",)),
+    ("open", 1.5, ("openable",)),
+    ("read", 10, ("readable",)),
+    ("examine", 10, ("!takeable",)),
+    ("enter", 8, ("enterable", "vehicle", "door")),
+    ("push", 8, ("!takeable",)),
+    ("climb", 30, ()),
+    ("pull", 30, ("!takeable",)),
+    ("turn", 30, ("!takeable",)),
 )
-_CARRIED: tuple[_ActionPattern, ...] = (
-    (Tier.LIGHT, "turn on", ("switchable", "light")),
-    (Tier.OPEN, "open", ("openable",)),
-    (Tier.INSPECT, "read", ("readable",)),
-    (Tier.INSPECT, "examine", ()),
+_CARRIED: _Forms = (
+    ("turn on", 0.5, ("switchable", "light")),
+    ("open", 1.5, ("openable",)),
+    ("read", 10, ("readable",)),
+    ("examine", 10, ()),
 )
-_INSIDE: tuple[_ActionPattern, ...] = ((Tier.HANDLE, "take", ("takeable",)),)
-_MENTIONED: tuple[_ActionPattern, ...] = (
-    (Tier.INSPECT, "examine", ()),
-    (Tier.HANDLE, "open", ("openable",)),
-    (Tier.COMBINE, "enter", ("enterable", "vehicle", "door")),
-    (Tier.COMBINE, "push", ()),
-    (Tier.COMBINE, "climb", ()),
-    (Tier.FIDDLE, "take", ("takeable",)),
+_MENTIONED: _Forms = (
+    ("examine", 20, ()),
+    ("open", 8, ("openable",)),
+    ("enter", 20, ("enterable", "vehicle", "door")),
+    ("push", 40, ()),
+    ("climb", 40, ()),
 )
-_LIVING: tuple[_ActionPattern, ...] = ((Tier.GATHER, "take", ("takeable",)), (Tier.INSPECT, "examine", ()))
-_FORMS = {"seen": _ALONE, "held": _CARRIED, "inside": _INSIDE, "mentioned": _MENTIONED, "living": _LIVING}
-_VERBS = frozenset(verb for forms in _FORMS.values() for _, verb, _ in forms)
-_UNKNOWN: Mapping[str, bool] = {}
-_REMEDIES = ("eat ", "drink ")
-_MAX_TOPICS = 5
-_MAX_GRAMMAR = 6
-"""The most commands of the story's grammar that a place offers at a time."""
+_LIVING: _Forms = (("examine", 10, ()),)
 
 
-def advice(turn: TurnView) -> Iterator[Candidate]:
-    """Texts suggest commands ("You should get out of bed first"), so try them."""
-    found = advice_in(turn.context.response, turn.language, turn.scene)
-    turn.place.advice |= dict.fromkeys(map(normalized_action, found))
-    yield from (Candidate(Tier.ADVICE, action) for action in turn.place.advice)
-
-
-def exits(turn: TurnView) -> Iterator[Candidate]:
+def exits(turn: TurnView, place: PlaceView) -> Iterator[Offer]:
     """Exits lead to new places, especially those that the text names."""
-    room, text = turn.graph.rooms.get(turn.here), turn.text
-    mentioned = directions_in(text.replace(turn.context.observation.location_name, ""))
-    named = {*(room.exits if room else ()), *mentioned, *{"up", "down"}.intersection(text.lower().split())}
-    is_bare = turn.context.room_description is not None and not mentioned
-    yield from exit_candidates(turn.episode.nouns, None if is_bare else named)
+    room, named = turn.graph.rooms.get(place.room), set[str]()
+    if room is not None:
+        named |= room.exits
+    if place.room == turn.here:
+        if turn.is_dark:
+            return
+        text = turn.text.replace(turn.context.observation.location_name, "")
+        named.update(directions_in(text), {"up", "down"}.intersection(text.lower().split()))
+    walked = turn.graph.connections.of(place.room)
+    for way in DIRECTIONS:
+        if way in walked or not turn.nouns.known(spelled_direction(way, turn.nouns.known)):
+            continue
+        if way in named:
+            yield Offer(NAMED_EXIT_COST, way, "an exit")
+        elif not named:
+            yield Offer(_BARE_EXIT_COST, way, "a direction, since the text mentions none")
+        else:
+            cost = _STEEP_EXIT_COST if way in _STEEP else _OTHER_EXIT_COST
+            yield Offer(cost, way, "a direction that the text does not mention")
 
 
-def usual_verbs(turn: TurnView) -> Iterator[Candidate]:
+def usual_verbs(turn: TurnView, place: PlaceView) -> Iterator[Offer]:
     """A few verbs cover most uses of things: take, open, read, push."""
-    now, nouns = turn.context.observation, turn.episode.nouns
-    in_hand = {item.num for item in now.inventory or ()}
-    inside = [item for item in now.carried or () if item.num not in in_hand]
-    attributes = turn.scene.attributes if turn.scene else {}
-    understood = _understood(nouns)
-    for items, how in ((now.visible, "seen"), (now.inventory, "held"), (inside, "inside")):
+    if place.room != turn.here:
+        for item in place.things:
+            if noun := turn.nouns.name(item):
+                yield from _of_thing(turn, noun, item.num, _SEEN)
+        return
+    now = turn.context.observation
+    held = {item.num for item in now.inventory or ()}
+    inside = [item for item in now.carried or () if item.num not in held]
+    for items, forms in ((now.visible, _SEEN), (now.inventory, _CARRIED), (inside, _SEEN[:1])):
         for item in items or ():
             # What a creature holds is guarded.
-            if (noun := nouns.name(item)) and not attributes.get(item.parent, _UNKNOWN).get("animate"):
-                own = attributes.get(item.num, _UNKNOWN)
-                yield from _of_thing(noun, _fitting(own)["living" if own.get("animate") else how], understood)
-    for noun in turn.place.mentioned:
-        own = next((attributes[number] for number in nouns.numbers(noun) if number in attributes), _UNKNOWN)
-        yield from _of_thing(noun, _fitting(own)["seen" if own.get("takeable") else "mentioned"], understood)
+            is_guarded = forms is _SEEN and turn.attributes(item.parent).get("animate")
+            if (noun := turn.nouns.name(item)) and not is_guarded:
+                yield from _of_thing(turn, noun, item.num, forms)
+    for noun in _mentioned(turn):
+        in_scope = turn.scene.in_scope if turn.scene else frozenset[int]()
+        number = min(turn.nouns.numbers(noun) & in_scope, default=0)
+        yield from _of_thing(turn, noun, number, _SEEN if turn.attributes(number).get("takeable") else _MENTIONED)
 
 
-def waiting(turn: TurnView) -> Iterator[Candidate]:
-    """Something that moves or changes by itself may have a result, so wait for it."""
-    if turn.context.changed_by_themselves:
-        yield Candidate(Tier.WAIT, WAIT)
-
-
-def keys(turn: TurnView) -> Iterator[Candidate]:
-    """A carried thing may be the key to a lock."""
-    held = dict.fromkeys(turn.names(turn.context.observation.inventory))
-    yield from (Candidate(Tier.TOOL, f"unlock {lock} with {key}") for lock in turn.place.locked for key in held)
-
-
-def tools(turn: TurnView) -> Iterator[Candidate]:
-    """A refusal may name the missing tool ("It wants a blade"), so use a carried thing of that name."""
-    now, nouns = turn.context.observation, turn.episode.nouns
-    if turn.language is None or turn.scene is None or now.dark:
-        return
-    names_of = [set(nouns.analyzed(action).names) for action in turn.place.remembered]
-    tries: list[GrammarTry] = []
-    for action, tool in tools_wanted(turn.place, nouns, now.carried or ()):
-        said = turn.place.all_refusals[action]
-        obstacles = nouns.analyzed(action).names or nouns.mentioned(said, turn.scene, now.carried or ())
-        # What has had an effect on it needs no other verb.
-        left = [obstacle for obstacle in obstacles if {obstacle, tool} not in names_of]
-        tries += (each for each in grammar_tries(turn.language, left, [tool], {}) if len(each.names) == 2)
-    ranked = sorted(tries, key=turn.episode.record.promise, reverse=True)
-    yield from (Candidate(Tier.TOOL, each.command) for each in ranked)
-
-
-def tools_wanted(place: PlaceNotes, nouns: Nouns, carried: Collection[Item]) -> Iterator[tuple[str, str]]:
-    """Yield the exits and things that refused at a place, each with a carried thing that the refusal names.
-
-    A tool that scored here has done its part.
-    """
-    scored = {action for action, outcome in place.remembered.items() if outcome is ActionOutcome.SCORES}
-    used = {name for action in scored for name in nouns.analyzed(action).names}
-    for action, said in place.all_refusals.items():
-        is_one = len(nouns.analyzed(action).names) + bool(canonical_direction(action)) == 1
-        if is_one and not is_passive(action) and not any(nouns.named_in(action, carried)):
-            yield from ((action, tool) for tool in nouns.named_in(said, carried) if tool not in used)
-
-
-def passwords(turn: TurnView) -> Iterator[Candidate]:
-    """A word in quotation marks may be a password, so say it where an exit is barred."""
-    words = turn.episode.words
-    if words and turn.episode.nouns.known("say") and turn.episode.is_barred(turn.here):
-        yield from (Candidate(Tier.TOOL, f"say {word}") for word in words)
-
-
-def grammar(turn: TurnView) -> Iterator[Candidate]:
+def grammar(turn: TurnView, place: PlaceView) -> Iterator[Offer]:
     """Any other command of the story's grammar may have an effect, so try these when nothing else is left."""
-    now, place, episode = turn.context.observation, turn.place, turn.episode
-    if turn.language is None or now.dark or next(place.untried, None) is not None:
+    if turn.language is None or turn.is_dark or place.room != turn.here:
         return
-    seen, held = _marks(turn, now.visible), _marks(turn, now.inventory)
-    at_hand = [name for name in dict.fromkeys((*seen, *place.mentioned)) if name not in turn.notes.held]
-    # Food and drink are kept until they are needed.
-    spared = _REMEDIES if episode.past.deadline is not None else ()
-    made = commands(turn.language, at_hand, list(held), seen | held, list(turn.notes.topics)[-_MAX_TOPICS:])
-    unspared = (each for each in made if not each.command.startswith(spared))
-    fresh = [each for each in unspared if place.is_fresh(each.command) and episode.is_untried(turn.here, each.command)]
-    ranked = sorted(fresh, key=episode.record.promise, reverse=True)
-    accepted = (each.command for each in ranked if check_action(each.command, turn.language, turn.scene).valid)
-    yield from (Candidate(Tier.GRAMMAR, action) for action in islice(accepted, _MAX_GRAMMAR))
+    now = turn.context.observation
+    seen, held = turn.nouns.names(now.visible), turn.nouns.names(now.inventory)
+    here = [name for name in dict.fromkeys((*seen, *_mentioned(turn))) if name not in held]
+    set_attributes = turn.scene.set_attributes if turn.scene else {}
+    traits = {name: set_attributes.get(number, frozenset()) for name, number in {**seen, **held}.items()}
+    promise = _promises(turn)
+    for command in commands(turn.language, here, list(held), traits):
+        yield Offer(GRAMMAR_COST - promise(command), command, "another command of the story's grammar")
 
 
-def remedies(turn: TurnView) -> list[str]:
-    """Return the commands here that may satisfy hunger or thirst, the most promising first."""
-    now, nouns = turn.context.observation, turn.episode.nouns
-    inedible = set(turn.names(item for item in now.at_hand if turn.attributes(item).get("edible") is False))
-    things = dict.fromkeys((*turn.names(now.at_hand), *turn.place.mentioned))
-    unsuitable = {action for _, action in dangers.deaths(turn.graph)}
-    unsuitable.update(map(normalized_action, turn.context.failed_here))
-    unsuitable.update(f"eat {thing}" for thing in inedible)
-    commands = (f"{verb}{thing}" for verb in _REMEDIES for thing in things)
-    tries = [nouns.analyzed(each) for each in commands if each not in unsuitable and turn.is_valid(each)]
-    return [each.command for each in sorted(tries, key=turn.episode.record.promise, reverse=True)]
+OFFERS: tuple[OfferSource, ...] = (exits, usual_verbs, grammar)
 
 
-Offer = Callable[[TurnView], Iterable[Candidate]]
-OFFERS: tuple[Offer, ...] = (advice, exits, usual_verbs, waiting, keys, tools, passwords, grammar)
+def _mentioned(turn: TurnView) -> list[str]:
+    """Return the words for scenery: in the description of the place, or in the response for what is here."""
+    at_hand, context = turn.context.observation.at_hand, turn.context
+    named = turn.nouns.mentioned(turn.text, turn.scene, at_hand)
+    described = {*words_of(context.room_description or "")}
+    here = turn.scene.here if turn.scene else frozenset[int]()
+    return [word for word in named if word in described or turn.nouns.numbers(word) & here]
 
 
-def note_offers(turn: TurnView, offers: Collection[Offer]) -> None:
-    """Note the actions that can be tried here."""
-    place, episode = turn.place, turn.episode
-    candidates = chain.from_iterable(offer(turn) for offer in offers if offer is not grammar)
-    untried = (each for each in candidates if episode.is_untried(turn.here, each.action))
-    place.offer(episode.shuffled(each for each in untried if turn.is_valid(each.action)))
-    if grammar in offers:
-        place.offer_more(grammar(turn))
-    carried = tuple(f" {noun}" for noun in turn.names(turn.context.observation.carried))
-    place.portable = frozenset(action for action in place.offered if action.endswith(carried))
-
-
-def holders(turn: TurnView) -> Iterator[str]:
-    """Yield where things can be put here: "in case", "on table"."""
-    for item in turn.context.observation.visible or ():
-        attributes, name = turn.attributes(item), turn.episode.nouns.name(item)
-        if not name or attributes.get("takeable") or attributes.get("animate"):
-            continue
-        if attributes.get("container") and attributes.get("open"):
-            yield f"in {name}"
-        elif attributes.get("supporter"):
-            yield f"on {name}"
-
-
-def _understood(nouns: Nouns) -> set[str]:
-    """Return the verbs that the parser knows."""
-    known = {verb for verb in _VERBS if nouns.known(verb.split()[0])}
-    return known - {"read"} if nouns.language and _mean_the_same("read", "examine", nouns.language) else known
-
-
-def _mean_the_same(verb: str, other: str, language: Language) -> bool:
-    lines = (language.verbs.get(language.truncate(each)) or () for each in (verb, other))
-    first, second = ({line.action for line in each if len(line.tokens) == 1} for each in lines)
-    return bool(first) and first == second
-
-
-def _of_thing(noun: str, fitting: Iterable[tuple[Tier, str]], understood: Collection[str]) -> list[Candidate]:
-    return [Candidate(tier, f"{verb} {noun}") for tier, verb in fitting if verb in understood]
-
-
-@cached_by_identity
-def _fitting(attributes: Mapping[str, bool]) -> dict[str, list[tuple[Tier, str]]]:
-    """Return how a thing is known → the verbs that may be tried on it."""
-    return {
-        how: [(tier, verb) for tier, verb, needed in forms if _may(attributes, needed)] for how, forms in _FORMS.items()
-    }
+def _of_thing(turn: TurnView, noun: str, number: int, forms: _Forms) -> Iterator[Offer]:
+    attributes = turn.attributes(number)
+    if forms is _SEEN and attributes.get("animate"):
+        forms = _LIVING
+    for verb, cost, needed in forms:
+        action = f"{verb} {noun}"
+        # Another place has the same result, except for taking and opening another thing of this name.
+        is_repeated = action in turn.tried and (forms is _CARRIED or verb not in ("take", "open"))
+        if turn.nouns.known(verb.split()[0]) and not is_repeated and _may(attributes, needed):
+            is_text = verb == "read" and attributes.get("readable")
+            yield Offer(_TEXT_COST if is_text else cost, action, "a usual verb")
 
 
 def _may(attributes: Mapping[str, bool], needed: tuple[str, ...]) -> bool:
@@ -226,12 +141,17 @@ def _may(attributes: Mapping[str, bool], needed: tuple[str, ...]) -> bool:
     return not known or any(known)
 
 
-def _marks(turn: TurnView, items: Iterable[Item] | None) -> dict[str, frozenset[int]]:
-    """Return name → the numbers of its attributes, of things to try something with; what proved good is spared."""
-    if turn.scene is None:
-        return {}
-    named = {name: item.num for item in items or () if (name := turn.episode.nouns.name(item))}
-    spared = turn.notes.useful | turn.notes.valued
-    known = {name: turn.scene.attributes.get(number, {}) for name, number in named.items() if name not in spared}
-    usual = (name for name, has in known.items() if not (has.get("animate") or has.get("light")))
-    return {name: turn.scene.set_attributes.get(named[name], frozenset()) for name in usual}
+def _promises(turn: TurnView) -> Callable[[str], float]:
+    """Return a function that estimates how often a command's verb has an effect, from 0 to 1."""
+    tries: Counter[str] = Counter()
+    worked: Counter[str] = Counter()
+    for row in chain(turn.earlier.rows, turn.experience.rows):
+        verb = row.action.partition(" ")[0]
+        tries[verb] += 1
+        worked[verb] += row.shows(ActionResult.WORKED)
+
+    def promise(command: str) -> float:
+        verb = command.partition(" ")[0]
+        return (worked[verb] + 0.5) / (tries[verb] + 1)
+
+    return promise

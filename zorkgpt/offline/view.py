@@ -1,216 +1,250 @@
 """The view of a turn that the behaviors of the rules player share."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from itertools import chain
+from typing import NamedTuple
 
 from game_interface.models import Item, Language, Scene
 from session.experience import ActionResult
 from zorkgpt.action_check import check_action
 from zorkgpt.directions import canonical_direction
+from zorkgpt.memory.claims import Relation
+from zorkgpt.memory.models import Persistence
 from zorkgpt.memory.retrieval import Recall
-from zorkgpt.offline import dangers
-from zorkgpt.offline.advice import opens_a_menu
-from zorkgpt.offline.candidates import Candidate, Nouns, Tier, exit_candidates
-from zorkgpt.offline.command_record import CommandRecord
-from zorkgpt.offline.experience import PastEpisodes
-from zorkgpt.offline.notes import EpisodeNotes, PlaceNotes, TriesHere
-from zorkgpt.offline.outcomes import ActionOutcome
+from zorkgpt.offline.nouns import Nouns
+from zorkgpt.offline.outcomes import ActionOutcome, is_dark_place, is_deadly_company, remembered_outcome
 from zorkgpt.offline.phrases import is_dark
-from zorkgpt.offline.scoring_plan import ScoringPlan
 from zorkgpt.player import PlayerContext
-from zorkgpt.record.experience import ExperienceRow
+from zorkgpt.record.experience import Experience, ExperienceRow, Place
+from zorkgpt.text import normalized_action
 from zorkgpt.world.graph import MapGraph
-from zorkgpt.world.routes import DangerousSpot
+from zorkgpt.world.movement import PLACE_KILLS
+from zorkgpt.world.routes import DangerousSpot, Routes
+from zorkgpt.world.tries import tries_at
 
 SOMEWHERE = 0
 """The number of an unknown location. No object has it."""
-_FAILS_EVERYWHERE = ("turn on ", "read ", "examine ")
-"""Actions that fail with a carried thing in every place if they fail in one."""
-_ONCE_PER_NAME = (Tier.INSPECT, Tier.HANDLE, Tier.LIGHT, Tier.COMBINE, Tier.ADVICE)
-"""Kinds of actions that are not tried again in other places with things of the same name."""
+_ENOUGH_SAFE_WALKS = 3
+"""The number of safe walks for each death on an exit after which the exit is no danger."""
+CARRIED = "carried"
+"""The place of carried things."""
+_NOTHING = Experience()
+_OPENS_A_MENU = frozenset({"help", "hint", "hints", "info", "about"})
+"""Commands that open a menu in many stories."""
 
 
-@dataclass
-class Episode:
-    """An episode of the rules player: its notes, and what earlier episodes showed.
+class Offer(NamedTuple):
+    """An action that may be tried at a place."""
 
-    Args:
-        seed: Decides the order of equally promising actions.
-    """
+    cost: float
+    """In steps of a walk."""
+    action: str
+    kind: str
+    """What it is, as the player's reason for it."""
 
-    graph: MapGraph
-    recall: Recall
-    nouns: Nouns
-    past: PastEpisodes
-    plan: ScoringPlan
-    seed: int
-    language: Language | None = None
-    notes: EpisodeNotes = field(default_factory=EpisodeNotes)
-    places: dict[int, PlaceNotes] = field(default_factory=dict)
-    touched: set[int] = field(default_factory=set)
-    """The places whose notes may have changed since the last save."""
-    done_everywhere: set[str] = field(default_factory=set)
-    """Actions that need not be tried at any place."""
 
-    def place(self, room: int) -> PlaceNotes:
-        """Return the notes about a place, created with the experience of earlier episodes."""
-        if room not in self.places:
-            self.places[room] = self._first_notes(room)
-            self.touched.add(room)
-        return self.places[room]
+@dataclass(frozen=True)
+class PlaceView:
+    """What is known about a place."""
 
-    def mark_done(self, room: int, action: str) -> None:
-        """Record that an action is taken at a place."""
-        notes = self.place(room)
-        notes.mark(action)
-        self.touched.add(room)
-        held = action.startswith("open ") and action.removeprefix("open ") in self.notes.held
-        if held or notes.offered.get(action) in _ONCE_PER_NAME:
-            notes.everywhere.add(action)
-            self.done_everywhere.add(action)
-
-    def is_untried(self, room: int, action: str) -> bool:
-        if opens_a_menu(action):
-            return False
-        if self.record.is_refused(action):
-            return False
-        is_exit = action in self.graph.connections.of(room) and not self.graph.is_pruned(room, action)
-        return not is_exit and action not in self.done_everywhere
-
-    @property
-    def last(self) -> ExperienceRow | None:
-        """The last turn. None at the start of the episode, or if it answered a question."""
-        rows = self.past.experience.rows
-        return rows[-1] if rows and not rows[-1].shows(ActionResult.ANSWERED) else None
-
-    @cached_property
-    def record(self) -> CommandRecord:
-        """The results of commands in all episodes."""
-        return CommandRecord(self.past, self.language)
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The words in quotation marks in all remembered texts."""
-        return tuple(dict.fromkeys(word for place in self.places.values() for word in place.words))
-
-    def is_barred(self, room: int) -> bool:
-        """Return whether an exit from this place was refused with a unique reason."""
-        refusals = self.place(room).all_refusals
-        reasons = {said for way, said in refusals.items() if canonical_direction(way)}
-        elsewhere = (notes for other, notes in self.places.items() if other != room)
-        return bool(reasons.difference(*(notes.all_refusals.values() for notes in elsewhere)))
-
-    def shuffled(self, offers: Iterable[Candidate]) -> list[Candidate]:
-        """Return the candidates, shuffled by the seed."""
-        return sorted(offers, key=lambda offer: blake2b(f"{self.seed} {offer.action}".encode()).digest())
-
-    def closed(self) -> frozenset[DangerousSpot]:
-        """Return the exits and rooms that must not be entered now."""
-        for room in self.graph.rooms:
-            self.place(room)
-        return dangers.closed(self.graph, self.places, self.notes, self.plan)
-
-    def _first_notes(self, room: int) -> PlaceNotes:
-        notes = PlaceNotes(tries=TriesHere(room, self.past))
-        if room in self.graph.rooms:
-            # For a place that was seen in an earlier episode, the map knows which exits are untried.
-            exits = exit_candidates(self.nouns, self.graph.rooms[room].exits)
-            left = self.past.left.get(room)
-            offers = chain([left] if left else [], exits)
-            notes.offer_more(self.shuffled(each for each in offers if self.is_untried(room, each.action)))
-        notes.learn(self.recall(room))
-        for action, outcome in notes.remembered.items():
-            if outcome is ActionOutcome.SCORES and action.startswith("take "):
-                self.notes.valued.add(action.removeprefix("take "))
-        useless = (action for action, outcome in notes.remembered.items() if outcome is ActionOutcome.FAILS)
-        for action in (*notes.failed_before, *useless):
-            if action.startswith(_FAILS_EVERYWHERE):
-                notes.everywhere.add(action)
-                self.done_everywhere.add(action)
-        return notes
+    room: int
+    now: Mapping[str, Sequence[ExperienceRow]]
+    """Action → its rows here in this episode."""
+    before: Mapping[str, Sequence[ExperienceRow]]
+    """Action → its rows here in earlier episodes."""
+    failed_before: Mapping[str, str]
+    """Actions that had no effect here in earlier episodes → the response."""
+    remembered: Mapping[str, ActionOutcome]
+    """Action → its outcome here according to the memories, in the order in which they were learned."""
+    things: tuple[Item, ...]
+    """The things that were last seen here, without those that the player carries or has seen elsewhere since."""
 
 
 @dataclass(frozen=True)
 class TurnView:
-    """One turn: what the player is told, the Z-machine's ground truth about it, and the episode so far."""
+    """One turn: what the player is told, and what was recorded before."""
 
     context: PlayerContext
-    episode: Episode
-    here: int
-    """The number of the location."""
+    graph: MapGraph
+    recall: Recall
+    hidden_at: Recall
+    """Returns the memories of a place that a person has hidden."""
+    experience: Experience
+    """What the actions of this episode led to, and those of earlier ones."""
+    nouns: Nouns
     language: Language | None
     """The story's grammar; None if unknown or unused."""
     scene: Scene | None
-    """The things in scope with their attributes; None if unknown or unused."""
-    checks: bool
-    """Whether actions are checked by the grammar and the scene before they are taken."""
+    """The things in scope; None if unknown or unused."""
+    attributes: Callable[[int], Mapping[str, bool]]
+    """Returns the attributes of a thing whose meaning in this story is known."""
+    seed: int
+    offers: Sequence["OfferSource"] = ()
+    """Yield the actions that can be tried at a place."""
+    rejected: frozenset[str] = frozenset()
+    """The actions that were proposed for this turn and rejected."""
 
     @property
-    def graph(self) -> MapGraph:
-        return self.episode.graph
+    def here(self) -> int:
+        """The number of the location."""
+        return self.context.observation.location_id or SOMEWHERE
 
     @property
-    def notes(self) -> EpisodeNotes:
-        return self.episode.notes
+    def earlier(self) -> Experience:
+        """What the actions of earlier episodes led to."""
+        return self.experience.earlier or _NOTHING
 
-    @property
-    def place(self) -> PlaceNotes:
-        return self.episode.place(self.here)
+    @cached_property
+    def place(self) -> PlaceView:
+        """What is known about the location."""
+        return self.place_at(self.here)
 
-    @property
-    def text(self) -> str:
-        """The description of the place, if it is known, and the last response."""
-        return "\n".join(filter(None, (self.context.room_description, self.context.response)))
+    def place_at(self, room: int) -> PlaceView:
+        """Return what is known about a place."""
+        return PlaceView(
+            room,
+            now=self.experience.tries(room),
+            before=self.earlier.tries(room),
+            failed_before=tries_at(self.earlier, room).failed,
+            remembered=self.remembered_at(room),
+            things=tuple(self._things.get(room, ())),
+        )
+
+    @cached_property
+    def _things(self) -> dict[int, list[Item]]:
+        """Place → the things that were last seen there and not elsewhere since, except carried ones."""
+        now = self.context.observation
+        here = tuple((item.num, item.name) for item in now.visible or ())
+        last_seen: dict[Place, tuple[tuple[int, str], ...]] = {}
+        place_of: dict[int, Place] = dict.fromkeys((item.num for item in now.carried or now.inventory or ()), CARRIED)
+        rows = ((row.reached, row.seen) for row in reversed((*self.earlier.rows, *self.experience.rows)))
+        for place, seen in chain([(self.here, here)], rows):
+            if place not in last_seen:
+                last_seen[place] = seen
+                for number, _ in seen:
+                    place_of.setdefault(number, place)
+        return {
+            place: [Item(number, name) for number, name in seen if place_of[number] == place]
+            for place, seen in last_seen.items()
+            if isinstance(place, int)
+        }
+
+    @cached_property
+    def tried(self) -> frozenset[str]:
+        """The actions of this episode, at any place."""
+        return frozenset(row.action for row in self.experience.rows)
 
     @property
     def is_dark(self) -> bool:
         """Whether it is too dark to see."""
         return self.context.observation.dark or is_dark(self.context.response)
 
-    def names(self, items: Iterable[Item] | None) -> list[str]:
-        """Return the names of things, as the parser accepts them."""
-        return [name for item in items or () if (name := self.episode.nouns.name(item))]
+    @property
+    def has_light(self) -> bool:
+        """Whether the player carries something that is lit."""
+        return any(thing.carried and Relation.LIT in thing.states for thing in self.context.things)
 
-    def attributes(self, item: Item) -> Mapping[str, bool]:
-        """Return the attributes of a thing whose meaning in this story is known."""
-        return self.scene.attributes.get(item.num, {}) if self.scene else {}
+    @cached_property
+    def text(self) -> str:
+        """The description of the place, if it is known, and the last response."""
+        return "\n".join(filter(None, (self.context.room_description, self.context.response)))
 
-    def is_valid(self, action: str) -> bool:
-        """Return whether the story would understand an action here."""
-        if opens_a_menu(action):
+    def remembered_at(self, place: int) -> dict[str, ActionOutcome]:
+        """Return action → its worst outcome at a place according to the memories."""
+        outcomes: dict[str, ActionOutcome] = {}
+        order = list(ActionOutcome)
+        for memory in self.recall(place):
+            if result := remembered_outcome(memory):
+                action, outcome = result
+                outcomes[action] = min(outcomes.get(action, outcome), outcome, key=order.index)
+        return outcomes
+
+    def is_hidden(self, place: int, action: str) -> bool:
+        """Return whether a person has hidden the memory of an action."""
+        return any(memory.action and normalized_action(memory.action) == action for memory in self.hidden_at(place))
+
+    def is_open(self, action: str, place: PlaceView | None = None) -> bool:
+        """Return whether an action may be taken: the parser accepts it, and it neither failed nor killed.
+
+        Args:
+            place: Where. Defaults to here.
+        """
+        place = place or self.place
+        if action.partition(" ")[0] in _OPENS_A_MENU or (place.room, action) in self.shut:
+            return False
+        if self.experience.count(action, ActionResult.REFUSED) or self.is_hidden(place.room, action):
+            return False
+        if place.room != self.here:
+            return check_action(action, self.language, self._scene_at(place)).valid
+        if action in self.rejected or action in map(normalized_action, self.context.failed_here):
             return False
         answering = "?" in self.context.response
-        return not self.checks or check_action(action, self.language, self.scene, answering=answering).valid
+        return check_action(action, self.language, self.scene, answering=answering).valid
 
-    @property
-    def postponed(self) -> frozenset[tuple[int, str]]:
-        """The place and action that would win, as long as points are missing and turns are left to look for them."""
-        score, most = self.context.observation.score, self.context.max_score
-        left = self.context.max_turns - self.context.turn
-        deadline, moves = self.episode.past.deadline, self.context.observation.moves
-        if deadline is not None and moves is not None and moves < deadline:
-            # The last command before the deadline ends one move earlier.
-            left = min(left, deadline - moves - 2)
-        # No route is longer than the number of rooms.
-        turns = left - len(self.graph.rooms)
-        if score is None or most is None or turns <= 0:
-            return frozenset()
-        steps = self.episode.plan.steps
-        return frozenset((step.place, step.action) for step in steps if step.wins and score + step.gain < most)
+    def _scene_at(self, place: PlaceView) -> Scene | None:
+        """Return what a command could refer to at another place."""
+        if self.scene is None:
+            return None
+        here = frozenset(thing.num for thing in place.things)
+        in_scope = here | self.scene.carried
+        attributes = {number: self.attributes(number) for number in in_scope}
+        return Scene(self.scene.held, self.scene.carried, here, in_scope, attributes=attributes)
 
-    def mark_done(self, action: str) -> None:
-        """Record that an action is taken here."""
-        self.episode.mark_done(self.here, action)
+    def rank(self, action: str) -> bytes:
+        """Return a key that sorts equally promising actions. It depends on the seed."""
+        return blake2b(f"{self.seed} {action}".encode(), digest_size=8).digest()
+
+    @cached_property
+    def shut(self) -> frozenset[DangerousSpot]:
+        """The rooms and exits that must not be entered now: deadly, dark or closed ones."""
+        return frozenset((*self._deadly(), *self._closed()))
+
+    @cached_property
+    def routes(self) -> Routes:
+        """Every place that can be reached without these → the exits to take."""
+        return self.graph.routes(self.here, dangers=self.shut)
 
     def open_exits(self) -> list[str]:
-        """Return the exits that may be taken from here."""
-        shut = self.episode.closed()
-        exits = self.graph.exits(self.here).items()
-        return [way for way, to in exits if (self.here, way) not in shut and to not in shut]
+        """Return the exits that may be taken from here, the ways back last."""
+        exits = {**self.graph.exits(self.here), **self.graph.ways_back(self.here)}
+        return [way for way, to in exits.items() if to not in self.shut and self.is_open(way)]
 
-    def unblock(self) -> None:
-        """Allow another try of the failed exits from here."""
-        self.notes.blocked = {exit for exit in self.notes.blocked if exit[0] != self.here}
+    def _deadly(self) -> Iterator[DangerousSpot]:
+        safe = {ActionOutcome.KILLS_UNLIT} if self.has_light else set()
+        survivable: set[DangerousSpot] = set()
+        for room in self.graph.rooms:
+            memories = self.recall(room)
+            if any(map(is_deadly_company, memories)):
+                yield room
+            unlit = any(memory.persistence is Persistence.CORE and is_dark_place(memory) for memory in memories)
+            if unlit and not self.has_light:
+                yield room
+            for action, outcome in self.remembered_at(room).items():
+                if outcome in safe:
+                    survivable.add((room, action))
+                elif outcome in (ActionOutcome.KILLS, ActionOutcome.KILLS_UNLIT):
+                    yield room, action
+        for room, way in self.graph.moves.deadly:
+            connection = self.graph.connections.get(room, way)
+            is_survived = connection is not None and connection.walks >= _ENOUGH_SAFE_WALKS
+            if not is_survived and (room, way) not in survivable:
+                yield room if way == PLACE_KILLS else (room, way)
+
+    def _closed(self) -> set[DangerousSpot]:
+        """Return the exits that led nowhere on the last try, if nothing has changed since."""
+        closed: set[DangerousSpot] = set()
+        for row in self.experience.rows:
+            if row.shows(ActionResult.EFFECTIVE | ActionResult.ALTERED):
+                closed.clear()
+            elif row.stayed and isinstance(row.place, int) and self._is_exit(row.place, row.action):
+                closed.add((row.place, row.action))
+        return closed
+
+    def _is_exit(self, room: int, action: str) -> bool:
+        return canonical_direction(action) is not None or action in self.graph.connections.of(room)
+
+
+OfferSource = Callable[[TurnView, PlaceView], Iterable[Offer]]

@@ -36,8 +36,8 @@ class ExperienceRow:
     """The place after it."""
     score: int | None = None
     """The score after it. None if unknown."""
-    held: tuple[str, ...] = ()
-    """The names of the carried things after it, in alphabetical order."""
+    seen: tuple[tuple[int, str], ...] = ()
+    """The numbers and names of the things in sight after it, without those carried."""
     overruled: tuple[str, ...] = ()
     """The judges that had rejected it."""
 

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,7 +21,6 @@ from zorkgpt.runlog.events import (
     EpisodeResumed,
     EpisodeStarted,
     Event,
-    LeftToTry,
 )
 from zorkgpt.runlog.saved_episodes import SavedEpisode
 
@@ -121,7 +120,6 @@ class EpisodeLog:
         *,
         memories: dict[str, int],
         metrics: dict[str, Any],
-        left_to_try: Mapping[int, Sequence[str]],
         last_answers: LastAnswers,
     ) -> EpisodeEnded:
         """Write the last events, close the log and return the last event. Errors are logged."""
@@ -142,9 +140,6 @@ class EpisodeLog:
             memory_events=last_answers.memory_events,
         )
         try:
-            if left_to_try:
-                actions = {str(place): list(untried) for place, untried in left_to_try.items()}
-                self.write(LeftToTry(state.episode_id, actions))
             if found := metrics.get("deduplication_metrics"):
                 self.write(
                     DeduplicationMetrics(

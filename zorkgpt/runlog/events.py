@@ -101,16 +101,6 @@ class ObjectivesUpdated:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftToTry:
-    """The actions that the rules left untried at the end of the episode."""
-
-    kind: ClassVar[str] = "left_to_try"
-    episode: int
-    places: dict[str, list[str]]
-    """Location → the most promising untried action there, and its kind; [] if none is left."""
-
-
-@dataclass(frozen=True, slots=True)
 class DeduplicationMetrics:
     """How many duplicates were found in the episode. Written at its end."""
 
@@ -179,7 +169,6 @@ Event = (
     | TurnRecord
     | KnowledgeUpdated
     | ObjectivesUpdated
-    | LeftToTry
     | DeduplicationMetrics
     | ModelCalled
     | EpisodeResumed

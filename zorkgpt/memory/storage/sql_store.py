@@ -92,9 +92,6 @@ class SqlStore:
             MemoryStoreError: If the database can't be read.
         """
         with self.guard:
-            if self.database.is_turn:
-                # Nobody else can write.
-                return
             # A signal that arrives at the end of a transaction can leave it open.
             if self.database.abandon():
                 self.lasting.forget()
@@ -118,8 +115,7 @@ class SqlStore:
             self._prepare()
             try:
                 with self._changing(places):
-                    if not self.database.is_turn:
-                        rows.follow()
+                    rows.follow()
                     at = self._now().isoformat(timespec="microseconds")
                     with rows.changing(at=at):
                         if places is not None:
@@ -184,7 +180,6 @@ class SqlStore:
             self._waiting = []
             try:
                 with self.database.turn():
-                    self.lasting.follow()
                     yield
             except BaseException:
                 self.lasting.forget()
