@@ -1,8 +1,8 @@
 """The options of a run, and the parts that its managers and its player share."""
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from logging import Logger
@@ -136,17 +136,14 @@ class Services:
         """Return what the actions before an episode led to. Nothing without memory."""
         return Experience() if self.memory is None else self.trails.experience(episode)
 
-    @contextmanager
-    def turn(self) -> Iterator[None]:
+    def turn(self) -> AbstractContextManager[None]:
         """Commit the changes of the memory and of the record in the block together, or none of them if it raises.
 
         If a model is asked in the block, they are committed one by one: nothing is locked while it answers.
         """
         if self.llm is not None and not self.background.enabled:
-            yield
-            return
-        with self.record.turn() if self.memory is None else self.memory.store.turn():
-            yield
+            return nullcontext()
+        return self.record.turn() if self.memory is None else self.memory.store.turn()
 
     @property
     def player_decides(self) -> bool:

@@ -127,14 +127,11 @@ class TurnCycle:
         step = Transition(before=now, action="", response=opening.text, after=now)
         self._state.arrival = self._state.latest = TurnRecord(self._state.episode_id, 0, step, "", "", "")
         self._state.observe(now)
-        self._arrive(opening)
-        if now.location is not None and opening.extraction.is_room_description:
-            self._state.describe_room(opening.text, now.location.num)
-        return step
-
-    def _arrive(self, opening: Opening) -> None:
-        if (place := opening.observation.location) is not None:
+        if (place := now.location) is not None:
             self._services.map.arrive(place.num, place.name, opening.extraction.exits)
+            if opening.extraction.is_room_description:
+                self._state.describe_room(opening.text, place.num)
+        return step
 
     def _play(self, action: str | None, finish: Callable[[TurnRecord], None]) -> TurnRecord:
         """Play one turn, unless the player asks to undo the last one."""
