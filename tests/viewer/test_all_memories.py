@@ -10,6 +10,7 @@ from tests.fixtures.viewer import client, played, served, started, turn, write_l
 from zorkgpt import Memory, SimpleMemoryManager
 from zorkgpt.memory.models import MemoryKind, Thing
 from zorkgpt.memory.provenance import Showings
+from zorkgpt.viewer.answers import PAGE_TURNS
 
 pytestmark = pytest.mark.slow
 
@@ -100,7 +101,8 @@ def test_shown_turns_match_the_log(tmp_path):
     assert shown
     for row in shown:
         for episode, number in row["shown_turns"]:
-            record = api.get(f"/api/episodes/{episode}/turns/{number}").json()
+            page, position = divmod(number - 1, PAGE_TURNS)
+            record = api.get(f"/api/episodes/{episode}/pages/{page}").json()["rows"][position]
             assert f"] {row['title']}:" in record["memory_shown"]
             assert record["location_id"] == row["place"] or isinstance(row["place"], dict)
 

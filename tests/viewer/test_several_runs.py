@@ -106,7 +106,7 @@ def test_page_of_runs_is_readable_at_every_size(address, open_page):
 def test_every_run_needs_the_token(runs):
     with served(runs[0], runs[1], "--host", "127.0.0.1") as address:
         base, token = re.fullmatch(r"(.*/)#token=(.+)", address).groups()
-        for path in ("api/runs", "api/runs/1/run", "api/runs/2/episodes/1/turns/1"):
+        for path in ("api/runs", "api/runs/1/run", "api/runs/2/episodes/1/pages/0"):
             assert httpx.get(f"{base}{path}").status_code == 401
             assert httpx.get(f"{base}{path}", headers={"authorization": f"Bearer {token}"}).status_code == 200
         elsewhere = {"sec-fetch-site": "cross-site", "authorization": f"Bearer {token}"}

@@ -12,7 +12,6 @@ from zorkgpt.memory.places import place_to_json
 from zorkgpt.text import normalized_action
 from zorkgpt.viewer.episode_index import EpisodeIndex
 from zorkgpt.viewer.json_lines import (
-    SHOWN_CHARACTERS,
     cut,
     json_safe,
     json_safe_object,
@@ -26,8 +25,8 @@ from zorkgpt.viewer.run_files import RunFiles
 from zorkgpt.viewer.search import Search
 
 
-def turn_row(turn: TurnRecord, calls: list[dict[str, Any]], *, limit: int = SHOWN_CHARACTERS) -> dict[str, Any]:
-    """Return a turn with its model calls. The field `cut` names the texts that were cut to `limit` characters."""
+def turn_row(turn: TurnRecord, calls: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a turn with its model calls."""
     step = turn.transition
     texts = {
         "action": step.action,
@@ -37,8 +36,7 @@ def turn_row(turn: TurnRecord, calls: list[dict[str, Any]], *, limit: int = SHOW
         "refused": step.refused or "",
         "fault": step.fault or "",
     }
-    texts = {name: text for name, text in texts.items() if text}
-    return {name: cut(text, limit) for name, text in texts.items()} | {
+    return {name: cut(text, _TEXT_CHARACTERS) for name, text in texts.items() if text} | {
         "turn": turn.turn,
         "player": cut(turn.player, 200),
         "location_id": step.before.location_id,
@@ -55,16 +53,16 @@ def turn_row(turn: TurnRecord, calls: list[dict[str, Any]], *, limit: int = SHOW
         "seconds": number(turn.duration_s),
         "inventory": [cut(item.name, 200) for item in (step.after.inventory or ())[:500]],
         "memory_events": [json_safe_object(asdict(event), 2000) for event in turn.memory_events[:50]],
-        "rejections": [json_safe_object(asdict(rejection), limit) for rejection in turn.rejections[:50]],
+        "rejections": [json_safe_object(asdict(rejection)) for rejection in turn.rejections[:50]],
         "critic_score": number(turn.critic_score),
         "extraction": json_safe_object(asdict(turn.extraction), 200) if turn.extraction else None,
         "calls": calls,
-        "cut": [name for name, text in texts.items() if len(text) > limit],
     }
 
 
 PAGE_TURNS = 20
-WHOLE_CHARACTERS = 2_000_000
+_TEXT_CHARACTERS = 200_000
+"""Maximum length of a text of a turn."""
 _NOTE_CHARACTERS = 60_000
 _QUIET_S = 60
 
@@ -131,18 +129,6 @@ class Answers:
                 if (turn := index.turn(position))
             ]
             return {"generation": index.generation, "from": start, "rows": rows}
-
-    def turn(self, episode: int, turn: int) -> dict[str, Any]:
-        """Return one turn with its complete texts."""
-        with self._files.lock:
-            index = self._episode(episode)
-            position = index.position(turn)
-            record = None if position is None else index.turn(position)
-            if record is None:
-                raise NotInRun(f"Episode {episode} has no turn {turn}.")
-            calls = self._files.calls_of(episode).of_turn(turn)
-            trials = self._files.threads.trials(episode, turn)
-            return turn_row(record, calls, limit=WHOLE_CHARACTERS) | {"trials": trials}
 
     def call(self, episode: int, call: int) -> dict[str, Any]:
         """Return a model call with its exact prompt and answer."""

@@ -133,7 +133,6 @@ def _run_routes(files: RunFiles, rules: AccessRules) -> "list[Route]":
             Route(f"/episodes/{{episode:int}}/{path}", _answering(_from_path(ask)))
             for path, ask in (
                 ("pages/{page:int}", answers.page),
-                ("turns/{turn:int}", answers.turn),
                 ("calls/{call:int}", answers.call),
                 ("notes", answers.notes),
                 ("actions", answers.actions),

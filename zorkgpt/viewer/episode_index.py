@@ -202,14 +202,6 @@ class EpisodeIndex:
     def note(self, span: tuple[int, int]) -> dict[str, Any]:
         return self.lines.at(*span)
 
-    def position(self, turn: int) -> int | None:
-        """Return the index of the turn with this number. None if there is no such turn."""
-        turns = self.columns["turns"]
-        # Turns are numbered from 1 without gaps, unless lines were lost.
-        if 0 < turn <= len(turns) and turns[turn - 1] == turn:
-            return turn - 1
-        return turns.index(turn) if turn in turns else None
-
     def slice(self, start: int, stop: int | None = None) -> dict[str, list[Any]]:
         return {name: column[start:stop] for name, column in self.columns.items()}
 

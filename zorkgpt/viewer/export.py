@@ -174,10 +174,7 @@ def _only(answer: dict[str, Any], numbers: list[int]) -> dict[str, Any]:
 
 def _pages(answers: Answers, number: int, turns: int) -> Iterator[tuple[str, Any]]:
     for page in range(-(-turns // PAGE_TURNS)):
-        answer = answers.page(number, page)
-        yield f"episodes/{number}/pages/{page}", answer
-        for turn in (row["turn"] for row in answer["rows"] if row["cut"]):
-            yield f"episodes/{number}/turns/{turn}", answers.turn(number, turn)
+        yield f"episodes/{number}/pages/{page}", answers.page(number, page)
 
 
 def _calls(files: RunFiles, answers: Answers, numbers: list[int]) -> Iterator[tuple[str, Any]]:

@@ -19,7 +19,7 @@ from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import Journal
 
 SHOWN_CHARACTERS = 4000
-"""Maximum length of a text in a list. The complete text is sent on request."""
+"""Maximum length of a text in a list."""
 _MAX_OBJECTS = 500
 _MAX_TURNS = 1_000_000
 

@@ -112,7 +112,7 @@ function isHigh(words, className) {
   return words.length + LINE * (words.split("\n", 40).length - 1) > (className === "fact" ? 8 : 20) * LINE;
 }
 
-export function pieces(value, className = "") {
+function pieces(value, className = "") {
   if (className === "verbatim") return revealed(text(value));
   if (["story", "fact"].includes(className)) return revealed(trimmed(text(value)));
   return linked(trimmed(shown(value)));

@@ -1,9 +1,8 @@
 // The memories of a place: at the player's place as before the action, at a selected place as after the turn.
-import { button, el, fill, folded, shorten } from "./dom.js";
+import { button, el, fill, folded, prose, shorten } from "./dom.js";
 import { announce, moment, now, place, placesOf, roomName, run, turnNumber, turnRow, view } from "./run.js";
 import { believed, memoriesAt, memoryCard } from "./memory_card.js";
 import { editTools } from "./editing.js";
-import { wholly } from "./transcript.js";
 import { memoryRelied } from "./reasons.js";
 
 let box;
@@ -44,5 +43,5 @@ function list(states, id, relied) {
 }
 
 function told(row) {
-  return row?.memory_shown ? [folded("Memory text in the prompt", () => wholly(row, "memory_shown", view.episode, "verbatim"))] : [];
+  return row?.memory_shown ? [folded("Memory text in the prompt", () => prose(row.memory_shown, "verbatim"))] : [];
 }

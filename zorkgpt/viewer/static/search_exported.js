@@ -40,8 +40,7 @@ function all() {
   rows = new Map();
   for (const [path, answer] of Object.entries(answers)) {
     const episode = /^episodes\/(\d+)\/pages\/\d+$/.exec(path)?.[1];
-    // Turns with shortened texts have their own answer with the complete texts.
-    for (const row of episode ? answer.rows : []) rows.set(`${episode}:${row.turn}`, answers[`episodes/${episode}/turns/${row.turn}`] ?? row);
+    for (const row of episode ? answer.rows : []) rows.set(`${episode}:${row.turn}`, row);
   }
   return rows;
 }

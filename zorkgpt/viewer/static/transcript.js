@@ -1,7 +1,6 @@
 // The transcript: only pages of turns near the window are rendered.
-import { button, el, folded, pieces, prose, shorten } from "./dom.js";
-import { ask } from "./api.js";
-import { announce, attempt, current, go, page, roomName, run, view } from "./run.js";
+import { button, el, folded, prose, shorten } from "./dom.js";
+import { announce, current, go, page, roomName, run, view } from "./run.js";
 
 const GUESSED_HEIGHT = 150;
 const AHEAD = "500px 0px";
@@ -85,11 +84,10 @@ function drawOrDrop({ target, isIntersecting }) {
 
 async function draw(number, wanted = () => sheets[number].near) {
   const sheet = sheets[number];
-  const episode = view.episode;
-  const answer = await page(episode, number);
+  const answer = await page(view.episode, number);
   if (sheets[number] !== sheet || !wanted() || answer.rows.length <= sheet.drawn) return;
   const first = number * run.pageTurns + 1;
-  sheet.element.append(...answer.rows.slice(sheet.drawn).map((row, index) => turn(row, first + sheet.drawn + index, episode)));
+  sheet.element.append(...answer.rows.slice(sheet.drawn).map((row, index) => turn(row, first + sheet.drawn + index)));
   sheet.drawn = answer.rows.length;
   sheet.element.style.height = "";
   mark();
@@ -104,26 +102,15 @@ function drop(sheet) {
   sheet.drawn = 0;
 }
 
-function turn(row, at, episode) {
+function turn(row, at) {
   const head = el("header", {}, button(row.turn, () => select(at), { class: "number", "aria-label": `Go to turn ${row.turn}` }));
   head.append(el("bdi", { class: "where" }, shorten(row.location_id === null ? row.location : roomName(row.location_id), 60)), ...badges(row));
   const article = el("article", { class: `turn${row.failed ? " failed" : ""}`, "data-at": at }, head);
   article.append(el("p", { class: "action", dir: "auto" }, shorten(row.action, 300)));
-  if (row.reasoning) article.append(folded("Reasoning", () => wholly(row, "reasoning", episode, "reasoning"), { class: "why" }));
+  if (row.reasoning) article.append(folded("Reasoning", () => prose(row.reasoning, "reasoning"), { class: "why" }));
   for (const word of ["refused", "fault"]) if (row[word]) article.append(prose(row[word], "fault"));
-  article.append(wholly(row, "response", episode, "story"));
+  article.append(prose(row.response, "story"));
   return article;
-}
-
-// The rest of a long text is loaded on request.
-export function wholly(row, name, episode, className) {
-  const text = prose(row[name], className);
-  if (!row.cut.includes(name)) return text;
-  const more = button("Show all", () => attempt(async () => {
-    text.replaceChildren(...pieces((await ask(`episodes/${episode}/turns/${row.turn}`))[name], className));
-    more.remove();
-  }), { class: "small" });
-  return el("div", {}, text, more);
 }
 
 export function badges(row) {

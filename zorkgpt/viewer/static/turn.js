@@ -1,12 +1,12 @@
 // Details of the selected turn: place, inventory, memory changes, critic and model calls.
 import { copyButton, count, el, fill, folded, prose, shorten, shown, turnLink } from "./dom.js";
 import { announce, current, moment, place, placesOf, roomName, run, turnRow, view } from "./run.js";
-import { badges, wholly } from "./transcript.js";
+import { badges } from "./transcript.js";
 import { believed, beside, memoriesAt } from "./memory_card.js";
 import { latest } from "./goals_and_knowledge.js";
 import { knowledgeLines, memoryRelied, objectiveRelied, placesInReason } from "./reasons.js";
 import { PLAYER, callList, promptBudget } from "./calls.js";
-import { ask, askOnce } from "./api.js";
+import { askOnce } from "./api.js";
 import { linkTo } from "./address.js";
 
 const WORDS = {
@@ -65,9 +65,8 @@ function reliance(kind, words, why, source) {
 }
 
 function copies(turn, episode) {
-  const whole = async () => (turn.cut.length ? ask(`episodes/${episode}/turns/${turn.turn}`) : turn);
-  return el("p", { class: "copies" }, copyButton("Copy as text", async () => asText(await whole(), episode)),
-    copyButton("Copy as JSON", async () => JSON.stringify({ episode, ...(await whole()) }, null, 2)), copyButton("Copy link", async () => linkTo()));
+  return el("p", { class: "copies" }, copyButton("Copy as text", async () => asText(turn, episode)),
+    copyButton("Copy as JSON", async () => JSON.stringify({ episode, ...turn }, null, 2)), copyButton("Copy link", async () => linkTo()));
 }
 
 function asText(turn, episode) {
@@ -90,7 +89,7 @@ function whereabouts(turn, before) {
   return el("div", { class: "whereabouts" },
     el("p", { class: "action", dir: "auto" }, shorten(turn.action, 300)),
     el("p", { class: "way", dir: "auto" }, shorten(way, 160), " ", ...badges(turn)),
-    turn.reasoning && wholly(turn, "reasoning", view.episode, "reasoning"),
+    turn.reasoning && prose(turn.reasoning, "reasoning"),
     el("h3", {}, "Inventory"), items.length ? el("ul", { class: "items" }, items) : el("p", { class: "empty" }, "Empty"));
 }
 
