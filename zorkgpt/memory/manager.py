@@ -535,7 +535,7 @@ class SimpleMemoryManager(AgentMemory):
         """
         with self.store.guard:
             content: dict[str, Any] = saved
-            self._writer.restore(content["episode"], content["writer"])
+            self._writer.restore(content["episode"], content["writer"], int(content["position"]))
             self._learner.restore(content["learner"])
 
     def undo_to(self, saved: dict[str, object]) -> None:

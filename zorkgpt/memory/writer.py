@@ -404,23 +404,26 @@ class MemoryWriter:
             self.deduplicator.forget()
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the state of the running episode as plain values, with the journal positions of its memories."""
-        end = self.store.journal.size()
+        """Return the state of the running episode as plain values, with the position before its first memory."""
         saved = {
             "names": [[place_to_json(place), name] for place, name in self.known.names.items()],
             "write_failures": self.write_failures,
-            "journal": [end if self._episode_start is None else self._episode_start, end],
+            "start": self.store.journal.size() if self._episode_start is None else self._episode_start,
             "guard_counts": dict(self.guard_counts),
         }
         return saved if self.deduplicator is None else saved | self.deduplicator.snapshot()
 
-    def restore(self, episode: int | str, saved: dict[str, Any]) -> None:
-        """Continue an interrupted episode from the value of `snapshot`, with its memories from the journal."""
+    def restore(self, episode: int | str, saved: dict[str, Any], position: int) -> None:
+        """Continue an interrupted episode from the value of `snapshot`, with its memories from the journal.
+
+        Args:
+            position: The position of the journal at the time of the snapshot.
+        """
         self.forget_episode()
-        self._episode_start, end = map(int, saved["journal"])
+        self._episode_start = int(saved["start"])
         self.known.ephemeral = self.store.journal.ephemeral(episode, self._episode_start)
-        self.revert_ephemeral(episode, end, source="agent")
-        if not self.known.ephemeral and self._episode_start < end and self.store.journal.size() < end:
+        self.revert_ephemeral(episode, position, source="agent")
+        if not self.known.ephemeral and self._episode_start < position and self.store.journal.size() < position:
             self._log.warning("the journal was replaced: ephemeral memories of episode %s are lost", episode)
         self.known.names.update((place_from_json(place), str(name)) for place, name in saved["names"])
         self.write_failures = int(saved["write_failures"])
