@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.fixtures.knowledge import a_line
+from tests.fixtures.knowledge import add
 from tests.fixtures.runs import CtrlC, a_run, comparable_turns
 from zorkgpt.record.events import EventKind
 from zorkgpt.runlog.saved_episodes import find_resumable, recorded_in
@@ -50,7 +50,7 @@ def test_folders_that_share_a_database_keep_their_own_knowledge_file(tmp_path, p
     settings = {"memory_address": postgres.address}
     files = [tmp_path / name / "knowledgebase.md" for name in ("one", "other")]
     with a_run(files[0].parent, settings=settings) as one:
-        one.services.knowledge.apply(lambda document: document.added(a_line("It bites.")).added(a_line("It barks.")))
+        add(one.services.knowledge, "It bites.", "It barks.")
         with a_run(files[1].parent, settings=settings) as other:
             assert files[1].read_bytes() == files[0].read_bytes()
             files[1].write_text(files[1].read_text().replace("It bites.", "It bites hard."))
