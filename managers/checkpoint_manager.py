@@ -77,8 +77,9 @@ class CheckpointManager:
         self._events.add(self._state.episode_id, _event(0, EventKind.OPENING, opening), self._checkpoint())
 
     def decide(self, decision: TurnDecision) -> None:
-        """Record a decision before it is played."""
-        self._events.add(self._state.episode_id, _event(decision.turn, EventKind.DECISION, decision))
+        """Record a decision before it is played, instead of the last one."""
+        event = _event(decision.turn, EventKind.DECISION, decision)
+        self._events.add(self._state.episode_id, event, replacing=[EventKind.DECISION])
 
     def save(self, *turns: TurnRecord) -> None:
         """Record turns that were played since the last checkpoint, and replace it."""

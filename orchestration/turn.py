@@ -65,14 +65,14 @@ class TurnCycle:
         self._background = services.background
         self._learner = TurnLearner(services)
         self._undo = UndoHistory(services, managers.objectives)
-        self._decided: dict[int, TurnDecision] = {}
-        """Turn → its decision, for turns that are played again after an interruption."""
+        self._decided: TurnDecision | None = None
+        """The decision of a turn that is played again after an interruption."""
 
     def open(self, text: str) -> Opening:
         """Start an episode with the opening text and the arrival at the first location."""
         now = self._game.observe()
         opening = Opening(text, now, self._managers.extraction.of_opening(text, now))
-        self._forget_decisions()
+        self._decided = None
         step = self._begin(opening)
         if now.location is not None and now.question is None:
             self._learner.learn_arrival(step, now.location)
@@ -93,7 +93,7 @@ class TurnCycle:
         records = reversed([self._state.arrival, *saved.played])
         leading_here = (record for record in records if record and record.after == now)
         self._state.latest = next(leading_here, self._state.latest)
-        self._decided = saved.decided
+        self._decided = saved.decision
 
     def play(self, action: str | None, finish: Callable[[TurnRecord], None]) -> TurnRecord:
         """Play one turn, with the given action or the player's choice.
@@ -210,12 +210,12 @@ class TurnCycle:
         A turn that is played again after an interruption has the same decision as before.
         """
         turn = self._state.turn_count + 1
-        if action is None and (decided := self._decided.pop(turn, None)) is not None:
+        decided, self._decided = self._decided, None
+        if action is None and decided is not None and decided.turn == turn:
             if decided.noted and self._services.tools:
                 context = self._managers.context.player_context(now, memories, notices)
                 self._services.tools.repeat_notes(decided.noted, context)
             return decided
-        self._forget_decisions()
         chosen = AgentDecision(action, by="given") if action is not None else self._choose(now, memories, notices)
         self._watch.lap(Part.PLAYER)
         tool_notes = self._services.tools.notes if self._services.tools and action is None else ToolNotes()
@@ -252,10 +252,6 @@ class TurnCycle:
         self._state.record(record)
         for manager in self._managers.in_order:
             manager.process_turn(record)
-
-    def _forget_decisions(self) -> None:
-        """Decide the next turns again, even if they were played before an interruption."""
-        self._decided = {}
 
     def _drain_events(self) -> list[MemoryEvent]:
         """Return the changes of the memory since the last call."""

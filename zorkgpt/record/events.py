@@ -25,7 +25,7 @@ class EventKind(StrEnum):
     OPENING = "opening"
     """The start of the game."""
     DECISION = "decision"
-    """The action of a turn, before it is played."""
+    """The action of a turn, before it is played. Each episode has only its last one."""
     TURN = "turn"
     """A played turn."""
     CHECKPOINT = "checkpoint"

@@ -33,10 +33,10 @@ class SavedEpisode:
     episode: int
     checkpoint: Checkpoint
     opening: Opening
-    decisions: dict[int, TurnDecision]
-    """The last decision of each turn."""
-    turns: dict[int, TurnRecord]
-    """The played turns by number."""
+    decision: TurnDecision | None
+    """The decision after the checkpoint, which is played again without asking the player. None if there is none."""
+    played: list[TurnRecord]
+    """The turns before the checkpoint, in order."""
 
     def check(self, run: Run) -> None:
         """Check that the episode was started with the story and options of this run.
@@ -57,16 +57,6 @@ class SavedEpisode:
         if run.remember and "memory" not in self.checkpoint.snapshots:
             raise CheckpointError(f"Episode {episode} can't be resumed: its memory is missing. Start a new episode.")
 
-    @property
-    def played(self) -> list[TurnRecord]:
-        """The turns before the checkpoint, in order."""
-        return [self.turns[turn] for turn in range(1, self.checkpoint.turn + 1)]
-
-    @property
-    def decided(self) -> dict[int, TurnDecision]:
-        """The decisions after the checkpoint, which are played again without asking the player."""
-        return {turn: each for turn, each in self.decisions.items() if turn > self.checkpoint.turn}
-
 
 def read_saved(events: Events, episode: int) -> SavedEpisode:
     """Read and validate the saved state of an episode.
@@ -79,8 +69,7 @@ def read_saved(events: Events, episode: int) -> SavedEpisode:
     try:
         checkpoints = list(_values(events, episode, EventKind.CHECKPOINT, TypeAdapter(Checkpoint)))
         openings = list(_values(events, episode, EventKind.OPENING, TypeAdapter(Opening)))
-        decided = _values(events, episode, EventKind.DECISION, TypeAdapter(TurnDecision))
-        decisions = {each.turn: each for each in decided}
+        decisions = list(_values(events, episode, EventKind.DECISION, TypeAdapter(TurnDecision)))
         for event in events.of(episode, EventKind.TURN):
             record = from_record(parse_json(event.content, RECORD))
             if isinstance(record, TurnRecord):
@@ -91,10 +80,11 @@ def read_saved(events: Events, episode: int) -> SavedEpisode:
     if not checkpoints or not openings:
         raise CheckpointError(f"Episode {episode} can't be resumed: it was cut short before it began.")
     checkpoint = checkpoints[-1]
-    missing = set(range(1, checkpoint.turn + 1)) - turns.keys()
-    if missing:
+    decision = next((each for each in decisions if each.turn > checkpoint.turn), None)
+    needed = range(1, checkpoint.turn + 1)
+    if missing := set(needed) - turns.keys():
         raise CheckpointError(f"The record of episode {episode} lacks turn {min(missing)}. Start a new episode.")
-    return SavedEpisode(episode, checkpoint, openings[-1], decisions, turns)
+    return SavedEpisode(episode, checkpoint, openings[-1], decision, [turns[turn] for turn in needed])
 
 
 def _values(events: Events, episode: int, kind: EventKind, adapter: TypeAdapter[_Value]) -> Iterator[_Value]:
