@@ -154,7 +154,7 @@ def replay(story: Story, episodes: list[list[str]]) -> Clocks:
 
 _MODELS = {"agent_model": Role.AGENT, "critic_model": Role.CRITIC}
 _MODELS |= {"memory_model": Role.MEMORY}
-_ANALYSTS = {"You keep the list": Role.OBJECTIVES, "You shorten": Role.OBJECTIVES, "You keep the diary": Role.SUMMARY}
+_ANALYSTS = {"You keep the list": Role.OBJECTIVES, "You keep the diary": Role.SUMMARY}
 
 
 @dataclass

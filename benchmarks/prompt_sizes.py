@@ -53,10 +53,7 @@ def prompts(story: Path, commands: list[str], seed: int) -> dict[str, list[int]]
         if call.role == "agent":
             sizes.setdefault("agent, after the shared beginning", []).append(uncached_tokens(before, call.prompt))
             before = call.prompt
-        thins_out = call.messages[0].content.startswith("You shorten")
-        sizes.setdefault(f"{call.role}, thinning out" if thins_out else call.role, []).append(
-            estimated_tokens(call.prompt)
-        )
+        sizes.setdefault(call.role, []).append(estimated_tokens(call.prompt))
     return sizes
 
 

@@ -1,22 +1,30 @@
 """Check the objectives on every turn, review them when due, and remember lasting ones."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
+from game_interface.models import Observation
 from managers.background import BackgroundQuestions
 from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.errors import ZorkGPTError
+from zorkgpt.memory.retrieval import Recall
 from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.objectives.models import EpisodeTurn, Objective, prompt_line, restarted
+from zorkgpt.objectives.finder import (
+    ObjectiveFinder,
+    ObjectiveProposal,
+    SeenWorld,
+    Situation,
+    objective_from_proposal,
+)
+from zorkgpt.objectives.models import EpisodeTurn, Objective, Scope, prompt_line, restarted
 from zorkgpt.objectives.own_lines import own_lines
-from zorkgpt.objectives.review import ReviewClock
 from zorkgpt.objectives.saved import ObjectiveMemories, logged_objective, restore_tracker, saved_tracker
-from zorkgpt.objectives.search import ObjectiveSearch
 from zorkgpt.objectives.tracker import ObjectiveTracker
 from zorkgpt.offline.objectives import RuleObjectiveFinder
 from zorkgpt.runlog.episode_log import EpisodeLog
@@ -25,13 +33,51 @@ from zorkgpt.world.graph import MapGraph
 
 _UPDATE = "objectives"
 """The kind of work in the background."""
+_AREA_PLACES = 5
+"""The number of new places that count as a new area."""
+_MIN_TURNS = 10
+"""Minimum turns between two reviews."""
+
+
+@dataclass(frozen=True)
+class ObjectiveSources:
+    """What a finder learns about the world besides the turns."""
+
+    graph: MapGraph = field(default_factory=MapGraph)
+    recall: Recall = lambda location_id: ()
+    """Returns the memories of a location."""
+    knowledge: Callable[[Observation], Sequence[str]] = lambda now: ()
+    """Returns the lines of the knowledge base that are relevant to an observation."""
+
+    def room_names(self) -> dict[int, str]:
+        """Return the names of the rooms on the map."""
+        return {room.id: room.name for room in self.graph.rooms.values()}
+
+    def untried(self, here: int | None) -> dict[int, tuple[str, ...]]:
+        """Return the untried exits of each room that can be reached, the nearest rooms first."""
+        frontiers = self.graph.frontiers()
+        nearest = self.graph.routes(here) if here is not None else {}
+        return {room: frontiers[room] for room in nearest if room in frontiers}
+
+    def memories(self, places: Iterable[int]) -> tuple[str, ...]:
+        """Return the memories of these places, one line each."""
+        rooms = self.room_names()
+        return tuple(
+            f"{rooms.get(place, place)}: {memory.title}: {memory.text}"
+            for place in places
+            for memory in self.recall(place)
+        )
 
 
 class ObjectiveManager(BaseManager):
     """Keeps the objectives that the player pursues.
 
+    Points, a death, something opened, a new area or too many objectives make a review due. So do
+    `objective_update_interval` turns without a new place.
+
     Args:
-        search: Finds and refines objectives. Defaults to rules without map and memories.
+        finder: Finds objectives. Defaults to rules.
+        sources: What the finder learns about the world. Defaults to an empty map without memories.
         episode_log: Records changes of the objectives. Defaults to a log that writes nothing.
         background: Runs the reviews. By default, they are made immediately.
         store: Where lasting objectives are remembered. By default, they are not.
@@ -46,13 +92,15 @@ class ObjectiveManager(BaseManager):
         config: GameConfiguration,
         game_state: GameState,
         *,
-        search: ObjectiveSearch | None = None,
+        finder: ObjectiveFinder | None = None,
+        sources: ObjectiveSources | None = None,
         episode_log: EpisodeLog | None = None,
         background: BackgroundQuestions | None = None,
         store: Store | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
-        self._search = search or ObjectiveSearch(MapGraph(), rules=RuleObjectiveFinder())
+        self._finder = finder or RuleObjectiveFinder()
+        self._sources = sources or ObjectiveSources()
         self.tracker = ObjectiveTracker(stale_after=config.objective_stale_after_turns)
         self._memories = ObjectiveMemories(store) if store else None
         self._episode_log = episode_log or EpisodeLog(logger, config, game_state)
@@ -62,7 +110,8 @@ class ObjectiveManager(BaseManager):
         """The revision of the tracker that was last saved and logged."""
         self._warned: set[str] = set()
         self.tracker.start_episode(self._memories.load() if self._memories else ())
-        self._review = ReviewClock(config)
+        self._reviewed = 0
+        """The turn of the last review."""
         self._background = background or BackgroundQuestions(logger, config, game_state)
         self._background.add(_UPDATE, self._find)
 
@@ -73,30 +122,54 @@ class ObjectiveManager(BaseManager):
             with self._errors_logged("file", "the objectives could not be read"):
                 self.tracker.start_episode(self._memories.load(), remember=True)
         self._logged, self._saved = [], self._lasting()
-        self._review.reset()
+        self._reviewed = 0
 
     def open(self) -> None:
         """Find the goal of the game in the opening text, unless earlier episodes left objectives."""
-        if self._search.asks_model and not self.tracker.objectives:
-            self._background.start(_UPDATE, [0, 1])
+        if self._finder.asks_a_model and not self.tracker.objectives:
+            self._background.start(_UPDATE, [0, 1, 0])
 
     def process_turn(self, record: TurnRecord) -> None:
         """Apply the player's own changes, and check each objective against the Z-machine."""
         lines, turn = own_lines(record.reasoning), EpisodeTurn(record.episode, record.turn)
         # Before the update, because the numbers refer to the order in the prompt.
         self.tracker.accept_claims(lines.done, turn, lines.dropped)
-        self._review.process(record, self.tracker.visited)
         self.tracker.update(record)
-        self._search.add_own(self.tracker, lines.new, record)
+        own = (ObjectiveProposal(text, scope=Scope.WORLD) for text in lines.new)
+        self._add(own, self._seen(record.transition.after), turn)
 
     def process_periodic_update(self) -> None:
         """Start a review if one is due, then save and log the changes. Called once per turn."""
         turn = self.game_state.turn_count
         if not (self.game_state.finished or self._background.is_open(_UPDATE)):
-            reviewed = self._review.take_due(turn)
-            if reviewed or self._is_refinement_due(turn):
-                self._background.start(_UPDATE, [turn, reviewed])
+            most = self._most(turn)
+            if reviewed := self._turns_due(turn, too_many=bool(most)):
+                self._reviewed = turn
+                self._background.start(_UPDATE, [turn, reviewed, most])
         self._write_changes()
+
+    def _turns_due(self, turn: int, *, too_many: bool) -> int:
+        """Return the number of turns to review, up to this one. 0 if no review is due."""
+        since, interval = turn - self._reviewed, self.config.objective_update_interval
+        arrivals = [first for first in self.tracker.visited.values() if first > self._reviewed]
+        events = map(_is_event, self.game_state.turns_until(turn, since))
+        if too_many or len(arrivals) >= _AREA_PLACES or any(events):
+            return since if since >= min(_MIN_TURNS, interval) else 0
+        return since if turn - max(arrivals, default=self._reviewed) >= interval else 0
+
+    def _most(self, turn: int) -> int:
+        """Return to how many objectives a review must shorten the list. 0 if it need not."""
+        config, pursued = self.config, len(self.tracker.pursued())
+        is_due = turn // config.objective_refinement_interval > self._reviewed // config.objective_refinement_interval
+        is_too_long = pursued > config.max_objectives_before_forced_refinement
+        if not config.enable_objective_refinement or self._is_last_turn or not (is_due or is_too_long):
+            return 0
+        most = config.refined_objectives_target_count
+        return most if pursued > most else 0
+
+    @property
+    def _is_last_turn(self) -> bool:
+        return self.game_state.is_last_turn(self.config.max_turns_per_episode)
 
     def end_episode(self, reason: str) -> None:
         """Abandon the objectives that are only valid in this episode, and save and log the others."""
@@ -105,7 +178,7 @@ class ObjectiveManager(BaseManager):
 
     def lines(self) -> tuple[str, ...]:
         """Return the lines of the prompt for all pursued objectives, the most promising first."""
-        names = self._search.room_names()
+        names = self._sources.room_names()
         return tuple(prompt_line(objective, names) for objective in self.tracker.pursued())
 
     def destination(self) -> int | None:
@@ -113,25 +186,58 @@ class ObjectiveManager(BaseManager):
         return next((objective.places[0] for objective in self.tracker.pursued() if objective.places), None)
 
     def _find(self, about: Sequence[int]) -> None:
-        """Find new objectives in the turns up to a turn, and refine the list if that is due.
+        """Find new objectives in the turns up to a turn, and shorten the list if that is due.
 
         Args:
-            about: The turn, and the number of turns to review. 0 only refines.
+            about: The turn, the number of turns to review, and the number of objectives to keep. 0 keeps all.
         """
-        (turn, reviewed), max_score = about, self.game_state.max_score
-        if reviewed and (turns := self.game_state.turns_until(turn, reviewed)):
+        turn, reviewed, most = about
+        if turns := self.game_state.turns_until(turn, reviewed):
             with self._errors_logged("model", "the model could not review the objectives"):
-                is_last = self.game_state.is_last_turn(self.config.max_turns_per_episode)
-                self._search.discover(self.tracker, turns, max_score=max_score, is_last_turn=is_last)
-        if turn and self._is_refinement_due(turn):
-            most = self.config.refined_objectives_target_count
-            with self._errors_logged("model", "the model could not review the objectives"):
-                self._search.refine(self.tracker, self.game_state.turns_until(turn, 1)[-1], most, max_score=max_score)
+                self._discover(self._situation(turns, most or None))
         self._write_changes()
 
-    def _is_refinement_due(self, turn: int) -> bool:
-        is_last = self.game_state.is_last_turn(self.config.max_turns_per_episode)
-        return not is_last and self._review.is_refinement_due(turn, len(self.tracker.pursued()))
+    def _discover(self, situation: Situation) -> None:
+        """Add the objectives that the finder proposes, accept its reports of reached ones, and shorten the list.
+
+        Raises:
+            LLMError: If a model gave no answer. Nothing was changed.
+        """
+        findings = self._finder.discover(situation)
+        self.tracker.accept_reports(findings.reached, {record.turn: record for record in situation.turns})
+        if findings.kept:
+            self.tracker.prioritize(findings.kept, among={objective.key for objective in situation.objectives})
+        self._add(findings.proposals, situation.known, EpisodeTurn(situation.episode, situation.turn))
+
+    def _add(self, proposals: Iterable[ObjectiveProposal], known: SeenWorld, origin: EpisodeTurn) -> None:
+        objectives = (objective_from_proposal(proposal, known, origin) for proposal in proposals)
+        self.tracker.add(objective for objective in objectives if objective is not None)
+
+    def _seen(self, now: Observation) -> SeenWorld:
+        tracker = self.tracker
+        return SeenWorld(now, self._sources.room_names(), tracker.things, tracker.visited, self.game_state.max_score)
+
+    def _situation(self, turns: Sequence[TurnRecord], most: int | None) -> Situation:
+        """Return the situation after the last of these turns."""
+        last, tracker, pursued = turns[-1], self.tracker, self.tracker.pursued()
+        now = last.transition.after
+        walked = [turn.transition.after.location.num for turn in reversed(turns) if turn.transition.after.location]
+        places = dict.fromkeys((*walked, *(place for objective in pursued for place in objective.places)))
+        return Situation(
+            episode=last.episode,
+            turn=last.turn,
+            known=self._seen(now),
+            turns=tuple(turns),
+            objectives=tuple(pursued),
+            settled=tuple(tracker.settled()),
+            scored=tracker.scored,
+            carried=tracker.carried,
+            untried=self._sources.untried(now.location_id),
+            memories=self._sources.memories(places),
+            knowledge=tuple(self._sources.knowledge(now)),
+            is_last_turn=self._is_last_turn,
+            most=most,
+        )
 
     def _write_changes(self) -> None:
         """Save and log the objectives if they have changed."""
@@ -169,8 +275,8 @@ class ObjectiveManager(BaseManager):
                 self.logger.warning(message, extra={"problem": str(error)})
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the objectives of the running episode, and the state of the reviews."""
-        return {"book": saved_tracker(self.tracker), "review": self._review.snapshot()}
+        """Return the objectives of the running episode, and the turn of the last review."""
+        return {"book": saved_tracker(self.tracker), "reviewed": self._reviewed}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore the result of `snapshot`, after the turns were processed again.
@@ -178,11 +284,19 @@ class ObjectiveManager(BaseManager):
         Raises:
             KeyError, TypeError, ValueError: If `state` is malformed.
         """
-        self._review.restore(state["review"])
+        reviewed = int(state["reviewed"])
         restore_tracker(self.tracker, state["book"])
+        self._reviewed = reviewed
         # The base for later changes.
         self._logged, self._saved = self._as_logged(), []
 
     def get_status(self) -> dict[str, Any]:
         """Return the number of objectives, and the counts of this episode."""
         return {"type": "objective", "metrics": self.tracker.metrics()}
+
+
+def _is_event(record: TurnRecord) -> bool:
+    """Return whether a turn makes a review due: by points, a death, or something that the action opened."""
+    step = record.transition
+    opened = any(change.attribute == "open" and change.value and not change.by_itself for change in step.changed)
+    return step.points > 0 or step.died or opened

@@ -13,7 +13,7 @@ from managers.context_manager import ContextManager
 from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.extraction_manager import ExtractionManager
 from managers.knowledge_manager import KnowledgeManager
-from managers.objective_manager import ObjectiveManager
+from managers.objective_manager import ObjectiveManager, ObjectiveSources
 from managers.progress_manager import ProgressManager
 from managers.rejection_manager import RejectionManager
 from managers.state_manager import StateManager
@@ -31,7 +31,6 @@ from zorkgpt.delegating_players import FollowingPlayer
 from zorkgpt.knowledge.synthesis import ModelKnowledgeSynthesizer
 from zorkgpt.llm.messages import LLM
 from zorkgpt.objectives.finder import ModelObjectiveFinder
-from zorkgpt.objectives.search import ObjectiveSearch
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 from zorkgpt.offline.objectives import RuleObjectiveFinder
 from zorkgpt.runlog.events import PlayerKind
@@ -139,15 +138,10 @@ def _knowledge(services: Services) -> KnowledgeManager | None:
 def _objectives(services: Services, knowledge: KnowledgeManager | None) -> ObjectiveManager:
     return ObjectiveManager(
         *services.for_manager("objectives"),
-        search=ObjectiveSearch(
-            services.map.graph,
-            rules=RuleObjectiveFinder(services.recall, services.game.get_object_attributes),
-            model=ModelObjectiveFinder(services.background_llm)
-            if services.background_llm and not services.options.is_plain
-            else None,
-            recall=services.recall,
-            knowledge=knowledge.lines if knowledge else lambda now: (),
-        ),
+        finder=ModelObjectiveFinder(services.background_llm)
+        if services.background_llm and not services.options.is_plain
+        else RuleObjectiveFinder(services.recall, services.game.get_object_attributes),
+        sources=ObjectiveSources(services.map.graph, services.recall, knowledge.lines if knowledge else lambda now: ()),
         episode_log=services.episode_log,
         background=services.background,
         store=services.memory.store if services.memory else None,

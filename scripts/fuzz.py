@@ -50,7 +50,7 @@ from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.upkeep.classification import ClassificationAnswer
-from zorkgpt.objectives.finder import ObjectivesAnswer, RefinementAnswer
+from zorkgpt.objectives.finder import ObjectivesAnswer
 from zorkgpt.record.events import EventKind
 from zorkgpt.run_folder import EPISODE_LOG, run_directory
 from zorkgpt.runlog.saved_episodes import recorded_in
@@ -67,7 +67,6 @@ ANSWERS = (
     LessonsAnswer,
     MemorySynthesisResponse,
     ObjectivesAnswer,
-    RefinementAnswer,
     SummaryAnswer,
     Verdicts,
 )

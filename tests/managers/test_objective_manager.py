@@ -77,30 +77,31 @@ def many(first: int, count: int = 5) -> dict:
 @pytest.mark.parametrize(
     ("answer", "left"),
     [
-        ({"keep": [6, 1, 99]}, ["Find number 1", "Find number 6"]),
-        ({"keep": []}, [f"Find number {number}" for number in (6, 7, 8)]),
-        (LLMError("no answer"), [f"Find number {number}" for number in (6, 7, 8)]),
+        ({"keep": [6, 1, 99]} | many(11, 1), [11, 1, 6]),
+        ({"keep": []}, [*range(6, 11), *range(1, 6)]),
+        (LLMError("no answer"), [*range(6, 11), *range(1, 6)]),
     ],
-    ids=["by the model", "the model keeps none", "the model fails"],
+    ids=["by the model", "the model keeps all", "the model fails"],
 )
-def test_too_many_objectives_are_reduced_at_once(tmp_path, answer, left):
+def test_too_many_objectives_are_reduced_by_the_next_review(tmp_path, answer, left):
     settings = {"max_objectives_before_forced_refinement": 7, "refined_objectives_target_count": 3}
-    run, _ = played(tmp_path, many(1), many(6), answer, **settings)
-    run.idle(1, 10)
-    assert list(run.manager.lines()) == left
-    assert metrics(run)["refined"] == 10 - len(left)
+    run, llm = played(tmp_path, many(1), many(6), answer, **settings)
+    run.idle(1, 15)
+    assert ["The list is too long" in call.prompt for call in llm.calls] == [False, False, True]
+    assert list(run.manager.lines()) == [f"Find number {number}" for number in left]
+    assert metrics(run)["refined"] == (8 if 11 in left else 0)
     assert metrics(run)["reached_by_model"] == 0
 
 
 def test_objectives_are_reduced_at_the_interval(tmp_path):
     settings = {"objective_refinement_interval": 10, "refined_objectives_target_count": 3}
-    run, llm = played(tmp_path / "on", many(1), NOTHING, {"keep": [2]}, **settings)
+    run, llm = played(tmp_path / "on", many(1), {"keep": [2]}, **settings)
     run.idle(1, 10)
-    assert (len(run.manager.lines()), len(llm.calls)) == (1, 3)
-    off, llm = played(tmp_path / "off", many(1), NOTHING, enable_objective_refinement=False, **settings)
+    assert (len(run.manager.lines()), len(llm.calls)) == (1, 2)
+    off, llm = played(tmp_path / "off", many(1), {"keep": [2]}, enable_objective_refinement=False, **settings)
     off.idle(1, 10)
     assert (metrics(off)["open"], len(llm.calls)) == (5, 2)
-    few, llm = played(tmp_path / "few", many(1, 3), NOTHING, **settings)
+    few, llm = played(tmp_path / "few", many(1, 3), {"keep": [2]}, **settings)
     few.idle(1, 10)
     assert (metrics(few)["open"], len(llm.calls)) == (3, 2)
 
@@ -176,7 +177,7 @@ def test_invalid_snapshot_changes_nothing(tmp_path):
     run, _ = played(tmp_path, LAMP_WANTED)
     run.idle(1, 5)
     before = run.manager.snapshot()
-    for state in ({}, {"book": {}, "updated": None}, {"updated": [1], "told": [], "book": before["book"]}):
+    for state in ({}, {"book": {}, "reviewed": 5}, {"reviewed": [1], "book": before["book"]}):
         with pytest.raises((KeyError, TypeError, ValueError)):
             run.manager.restore(state)
     assert run.manager.snapshot() == before
@@ -208,7 +209,7 @@ def test_episode_objectives_are_dropped_at_the_end(tmp_path):
 
 def test_last_turn_is_announced_and_does_not_reduce_objectives(tmp_path):
     settings = {"objective_refinement_interval": 5, "refined_objectives_target_count": 1, "max_turns_per_episode": 10}
-    run, llm = played(tmp_path, many(1), {"keep": [1, 2]}, many(6), **settings)
+    run, llm = played(tmp_path, many(1), many(6), **settings)
     run.idle(1, 10)
-    first, _, last = (call.prompt for call in llm.calls)
-    assert ["The episode ends with this turn" in prompt for prompt in (first, last)] == [False, True]
+    for wanted in ("The episode ends with this turn", "The list is too long"):
+        assert [wanted in call.prompt for call in llm.calls] == [False, wanted.startswith("The episode")]

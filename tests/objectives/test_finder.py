@@ -44,7 +44,6 @@ def test_thing_can_be_named_by_number_or_name():
         {"kind": "score", "points": None},
         {"kind": "score", "points": -5},
         {"kind": "score", "points": 101},
-        {"kind": "score_by", "points": 1000},
         {"kind": "something else"},
     ],
     ids=str,
@@ -76,14 +75,9 @@ def test_reached_or_empty_proposal_is_dropped(proposal):
     assert of(**proposal) is None
 
 
-def test_points_are_counted_from_the_current_score():
-    assert of(kind="score_by", points=10, seen=known(now=at(score=25))).condition.points == 35
+def test_score_that_is_reached_is_no_objective():
     assert of(kind="score", points=10, seen=known(now=at(score=25))) is None
-
-
-def test_points_objective_belongs_to_its_episode():
-    assert of(kind="score_by", points=10, scope="world").scope == Scope.EPISODE
-    assert of(kind="score", points=10, scope="world").scope == Scope.WORLD
+    assert of(kind="score", points=35, scope="world", seen=known(now=at(score=25))).condition.points == 35
 
 
 def test_equal_objectives_have_the_same_key():

@@ -1,7 +1,5 @@
 """Tests of the questions to the model about objectives, and of its answers."""
 
-import json
-
 import pytest
 
 from game_interface.models import Location
@@ -184,17 +182,17 @@ def test_newest_turns_are_kept_if_not_all_fit():
     assert "say 20" not in prompt
 
 
-def test_refining_keeps_listed_numbers():
+@pytest.mark.parametrize(("most", "kept"), [(8, (1, 0)), (1, (1,)), (None, ())])
+def test_list_is_shortened_only_if_asked(most, kept):
     llm = ScriptedLLM([{"keep": [2, 7, 2, 1, -1]}])
-    keys = ModelObjectiveFinder(llm).refine(situation(objectives=LISTED), 8)
-    assert keys == [LISTED[1].key, LISTED[0].key]
-    assert "At most 8 numbers" in llm.calls[0].prompt
-    one = ModelObjectiveFinder(ScriptedLLM([json.dumps({"keep": [2, 1]})])).refine(situation(objectives=LISTED), 1)
-    assert one == [LISTED[1].key]
+    findings = ModelObjectiveFinder(llm).discover(situation(objectives=LISTED, most=most))
+    assert findings.kept == tuple(LISTED[at].key for at in kept)
+    assert ("The list is too long" in llm.calls[0].prompt) is (most is not None)
+    assert (f"At most {most} numbers." in llm.calls[0].prompt) is (most is not None)
 
 
-@pytest.mark.parametrize("kind", ["score", "score_by", "scored_at"])
-def test_condition_that_any_score_meets_is_judged_in_words(kind):
-    findings, llm = asked({"new": [{"text": "Put a treasure into the case", "kind": kind, "place": 1, "points": 5}]})
+def test_condition_that_any_score_meets_is_judged_in_words():
+    new = {"text": "Put a treasure into the case", "kind": "scored_at", "place": 1, "points": 5}
+    findings, llm = asked({"new": [new]})
     assert [proposal.kind for proposal in findings.proposals] == [ConditionKind.TEXT]
-    assert kind == "score" or kind not in llm.calls[0].prompt
+    assert "scored_at" not in llm.calls[0].prompt

@@ -22,9 +22,6 @@ from zorkgpt.objectives.models import (
 )
 from zorkgpt.objectives.own_lines import own_lines
 from zorkgpt.objectives.saved import memory_of, objectives_of, restore_tracker, saved_tracker
-from zorkgpt.objectives.search import ObjectiveSearch
-from zorkgpt.offline.objectives import RuleObjectiveFinder
-from zorkgpt.world.graph import MapGraph
 
 TAKE = {"kind": "holds", "thing": 10, "scope": "world"}
 TAKEN = {"after": at(carried=[LAMP], score=5)}
@@ -125,7 +122,7 @@ def test_world_objective_is_wanted_again_after_a_restart():
         "Try north": ObjectiveStatus.REACHED,
     }
     assert tracker.objectives[take.key].evidence[0].turn == EpisodeTurn(1, 1)
-    assert (tracker.last, tracker.visited, tracker.things, dict(tracker.counts)) == (None, set(), {}, {})
+    assert (tracker.last, tracker.visited, tracker.things, dict(tracker.counts)) == (None, {}, {}, {})
 
 
 def test_unreached_objective_is_given_up_after_three_episodes():
@@ -138,18 +135,18 @@ def test_unreached_objective_is_given_up_after_three_episodes():
 
 def test_players_decisions_outlive_the_episode():
     tracker = a_book(replace(wanted("Take the lamp", **TAKE), scope=Scope.WORLD))
-    ObjectiveSearch(MapGraph(), rules=RuleObjectiveFinder()).add_own(tracker, ["Find the miller"], turn(1, "wait"))
+    tracker.add([wanted("Find the miller", since=1, scope="world")])
     tracker.accept_claims([], EpisodeTurn(1, 1), ["Take the lamp"])
     saved = objectives_of(map(memory_of, tracker.lasting()))
     tracker.end_episode()
     tracker.start_episode(saved)
     assert [objective.text for objective in tracker.pursued()] == ["Find the miller"]
 
-    ObjectiveSearch(MapGraph(), rules=RuleObjectiveFinder()).add_own(tracker, ["Take the lamp"], turn(2, "wait"))
+    tracker.add([wanted("Take the lamp", since=2, **TAKE)])
     tracker.end_episode()
     # Another process still has the lamp as dropped.
     tracker.start_episode(saved)
-    assert [objective.text for objective in tracker.pursued()] == ["Take the lamp", "Find the miller"]
+    assert [objective.text for objective in tracker.pursued()] == ["Find the miller", "Take the lamp"]
 
 
 def test_verdict_requires_words_of_a_later_turn():
@@ -187,7 +184,7 @@ def test_short_response_can_be_quoted_whole():
 def test_refining_drops_the_others():
     one, two, three = (wanted(f"Find number {word}", scope="world") for word in ("one", "two", "three"))
     tracker = a_book(one, two, three)
-    tracker.prioritize([three.key, one.key, "text:never heard of"])
+    tracker.prioritize([three.key, one.key, "text:never heard of"], among={one.key, two.key, three.key})
     assert [shown.text for shown in tracker.pursued()] == [three.text, one.text]
     assert status(tracker, two) is ObjectiveStatus.ABANDONED
     assert tracker.objectives[two.key].given_up == ()

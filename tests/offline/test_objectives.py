@@ -74,8 +74,8 @@ def test_refining_keeps_points_before_things_before_exits():
     take = wanted("Take the lamp", kind="holds", thing=10)
     points = wanted("Score in the cellar", kind="scored_at", place=2)
     seen = situation(objectives=(way, stale, take, points))
-    assert RuleObjectiveFinder().refine(seen, 2) == [points.key, take.key]
-    assert RuleObjectiveFinder().refine(seen, 9) == [points.key, take.key, way.key]
+    kept = {most: RuleObjectiveFinder().discover(replace(seen, most=most)).kept for most in (None, 2, 9)}
+    assert kept == {None: (), 2: (points.key, take.key), 9: (points.key, take.key, way.key)}
 
 
 def test_refused_command_yields_no_objective():

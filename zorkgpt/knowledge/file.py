@@ -114,7 +114,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class HeadedPart:
     """A heading and what follows, up to the next heading of its level or above, or that of a section."""
 
     rows: tuple[Row, ...] = ()
@@ -127,7 +127,7 @@ class Part:
 class KnowledgeDocument:
     """The content of the file. Immutable."""
 
-    parts: tuple[Part, ...] = ()
+    parts: tuple[HeadedPart, ...] = ()
     eol: str = "\n"
 
     @cached_property
@@ -138,7 +138,7 @@ class KnowledgeDocument:
     def showing(self, lines: Sequence[Memory]) -> "KnowledgeDocument":
         """Return the document with exactly these lines. Known ones keep their places."""
         missing = _Missing(lines)
-        parts: list[Part] = []
+        parts: list[HeadedPart] = []
         for part in self.parts:
             rows = [row for row in (missing.shown(row, part.section) for row in part.rows) if row is not None]
             if len(rows) == len(part.rows) or not _is_empty(part, rows):
@@ -153,7 +153,7 @@ class KnowledgeDocument:
     def _with_line(self, line: Memory) -> "KnowledgeDocument":
         """Return the document with a new line at the end of its section."""
         section = KnowledgeSection(line.category)
-        parts = list(self.parts) or [Part((Row(_TITLE + self.eol),))]
+        parts = list(self.parts) or [HeadedPart((Row(_TITLE + self.eol),))]
         if all(part.section is not section for part in parts):
             self._insert_section(parts, section)
         at = max(number for number, part in enumerate(parts) if part.section is section)
@@ -168,7 +168,7 @@ class KnowledgeDocument:
         parts[at] = replace(parts[at], rows=(*rows, *blank))
         return replace(self, parts=tuple(parts))
 
-    def _insert_section(self, parts: list[Part], section: KnowledgeSection) -> None:
+    def _insert_section(self, parts: list[HeadedPart], section: KnowledgeSection) -> None:
         """Insert an empty section before the first one that comes later in the order."""
         later = _ORDER[_ORDER.index(section) + 1 :]
         at = next((number for number, part in enumerate(parts) if part.section in later), len(parts))
@@ -179,7 +179,7 @@ class KnowledgeDocument:
             if rows[-1].raw.strip():
                 rows.append(Row(self.eol))
             parts[at - 1] = replace(parts[at - 1], rows=tuple(rows))
-        parts.insert(at, Part((heading,), section, _SECTION_LEVEL))
+        parts.insert(at, HeadedPart((heading,), section, _SECTION_LEVEL))
 
     def _ended(self, row: Row) -> Row:
         return row if row.raw.endswith("\n") else replace(row, raw=row.raw + self.eol)
@@ -220,14 +220,14 @@ def _keys(line: Memory) -> tuple[tuple[str, str], ...]:
     return ("row", render_line(line)), ("title", typographic(line.title)), ("id", memory_id(KNOWLEDGE, line))
 
 
-def _is_empty(part: Part, rows: Sequence[Row]) -> bool:
+def _is_empty(part: HeadedPart, rows: Sequence[Row]) -> bool:
     """Return whether a section that had these rows left is only our heading."""
     if part.section is None or rows[0].raw.rstrip("\r\n") != _heading_of(part.section):
         return False
     return not any(row.raw.strip() for row in rows[1:])
 
 
-def _without_blank_end(part: Part) -> Part:
+def _without_blank_end(part: HeadedPart) -> HeadedPart:
     rows = list(part.rows)
     while len(rows) > 1 and not rows[-1].raw.strip():
         rows.pop()
@@ -255,7 +255,9 @@ def parse(data: bytes) -> KnowledgeDocument:
             line = parse_line(" ".join([raws[at].rstrip(), *map(str.strip, raws[at + 1 : at + count])]), section)
         parts[-1][0].append(Row("".join(raws[at : at + count]), line))
         at += count
-    return KnowledgeDocument(tuple(Part(tuple(rows), section, level) for rows, section, level in parts if rows), eol)
+    return KnowledgeDocument(
+        tuple(HeadedPart(tuple(rows), section, level) for rows, section, level in parts if rows), eol
+    )
 
 
 def render(document: KnowledgeDocument) -> bytes:

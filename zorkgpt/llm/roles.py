@@ -19,7 +19,7 @@ class Role(StrEnum):
         "memory_sampling",
         ("memory_synthesis", "memory_outcome", "memory_judge", "memory_classify"),
     )
-    OBJECTIVES = "objectives", ("analysis",), "analysis_sampling", ("objectives", "objectives_refine")
+    OBJECTIVES = "objectives", ("analysis",), "analysis_sampling", ("objectives",)
     KNOWLEDGE = "knowledge", ("analysis",), "analysis_sampling", ("knowledge",)
     SUMMARY = "summary", ("analysis",), "analysis_sampling", ("context_summary",)
 

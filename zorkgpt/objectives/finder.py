@@ -1,5 +1,6 @@
 """Find objectives: the question, a model's answer, and the conversion of proposals into objectives."""
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, cast, get_args
@@ -25,8 +26,6 @@ from zorkgpt.objectives.models import (
 )
 from zorkgpt.prompts.render import one_line, render
 
-SCORE_BY = "score_by"
-"""A kind of proposal in addition to the kinds of conditions: `points` more than the current score."""
 _MAX_TEXT_CHARS = 200
 
 
@@ -77,9 +76,7 @@ def objective_from_proposal(proposal: ObjectiveProposal, known: SeenWorld, origi
     places = [number for place in proposal.places if (number := _number(place, known.rooms)) is not None]
     if condition.place is not None and condition.place in known.rooms:
         places.insert(0, condition.place)
-    # A score relative to the current one is meaningless in another episode.
-    lasting = proposal.scope == Scope.WORLD and not (proposal.kind == SCORE_BY and condition.checkable)
-    scope = Scope.WORLD if lasting else Scope.EPISODE
+    scope = Scope.WORLD if proposal.scope == Scope.WORLD else Scope.EPISODE
     return Objective(text, condition, origin, scope, tuple(dict.fromkeys(places)), progressed=origin.turn)
 
 
@@ -87,8 +84,8 @@ def _checkable_condition(proposal: ObjectiveProposal, known: SeenWorld) -> Condi
     thing = _number(proposal.thing, known.things)
     room = _number(proposal.place, known.rooms)
     match proposal.kind:
-        case ConditionKind.SCORE | "score_by":
-            return _score_condition(proposal, known)
+        case ConditionKind.SCORE if 0 < (proposal.points or 0) <= (known.max_score or math.inf):
+            return None if known.now.score is None else Condition(ConditionKind.SCORE, points=proposal.points)
         case ConditionKind.HOLDS | ConditionKind.OPENED if thing is not None:
             return Condition(ConditionKind(proposal.kind), thing=thing)
         case ConditionKind.AT | ConditionKind.VISITED if room is not None:
@@ -101,15 +98,6 @@ def _checkable_condition(proposal: ObjectiveProposal, known: SeenWorld) -> Condi
         case ConditionKind.WAY_TRIED if room is not None and normalized_text(proposal.way):
             return Condition(ConditionKind.WAY_TRIED, place=room, way=" ".join(proposal.way.split()))
     return None
-
-
-def _score_condition(proposal: ObjectiveProposal, known: SeenWorld) -> Condition | None:
-    if proposal.points is None or proposal.points <= 0 or known.now.score is None:
-        return None
-    points = proposal.points + (known.now.score if proposal.kind == SCORE_BY else 0)
-    if known.max_score is not None and points > known.max_score:
-        return None
-    return Condition(ConditionKind.SCORE, points=points)
 
 
 def _number(reference: int | str | None, names: Mapping[int, str]) -> int | None:
@@ -147,6 +135,8 @@ class Situation:
     knowledge: tuple[str, ...] = ()
     is_last_turn: bool = False
     """Whether the episode ends with this turn."""
+    most: int | None = None
+    """How many of the pursued objectives to keep, if there are too many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,25 +151,21 @@ class ReachedReport:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """New proposals, and objectives that are reported as reached."""
+    """New proposals, objectives that are reported as reached, and those worth keeping."""
 
     proposals: tuple[ObjectiveProposal, ...] = ()
     reached: tuple[ReachedReport, ...] = ()
+    kept: tuple[str, ...] = ()
+    """The keys of at most `Situation.most` objectives, the most promising first. Empty to keep all."""
 
 
 class ObjectiveFinder(Protocol):
     """Finds promising objectives."""
 
+    asks_a_model: bool
+
     def discover(self, situation: Situation) -> Findings:
-        """Return new objectives and reports of reached ones.
-
-        Raises:
-            LLMError: If a model was asked and gave no answer.
-        """
-        ...
-
-    def refine(self, situation: Situation, most: int) -> Sequence[str]:
-        """Return the keys of the `most` best pursued objectives, the most promising first.
+        """Return new objectives, reports of reached ones, and those worth keeping.
 
         Raises:
             LLMError: If a model was asked and gave no answer.
@@ -187,8 +173,6 @@ class ObjectiveFinder(Protocol):
         ...
 
 
-_POINTS = frozenset({"point", "points", "score"})
-"""An objective without any of these words is not reached by points."""
 _MAX_NEW = 5
 _MAX_PURSUED = 30
 _MAX_SETTLED = 12
@@ -242,20 +226,17 @@ class ReachedObjective(BaseModel):
 
 
 class ObjectivesAnswer(BaseModel):
-    """The answer to a discovery prompt."""
+    """The answer about turns."""
 
     new: list[NewObjective] = Field(default_factory=list, description=f"at most {_MAX_NEW}")
     reached: list[ReachedObjective] = Field(default_factory=list)
-
-
-class RefinementAnswer(BaseModel):
-    """The answer to a refinement prompt."""
-
-    keep: list[int]
+    keep: list[int] = Field(default_factory=list, description="only to shorten the list: the numbers to keep")
 
 
 class ModelObjectiveFinder:
     """An `ObjectiveFinder` that asks the model of the role `objectives`."""
+
+    asks_a_model = True
 
     def __init__(self, llm: LLM) -> None:
         self._llm = llm
@@ -263,28 +244,21 @@ class ModelObjectiveFinder:
     def discover(self, situation: Situation) -> Findings:
         messages = discovery_prompt(situation)
         completion = self._llm.complete(messages, role=Role.OBJECTIVES, response_model=ObjectivesAnswer)
-        answer, listed = cast(ObjectivesAnswer, completion.parsed), _listed(situation)
+        answer = cast(ObjectivesAnswer, completion.parsed)
+        listed = dict(enumerate((objective.key for objective in _listed(situation)), 1))
         return Findings(
-            proposals=tuple(_proposal(objective) for objective in answer.new[:_MAX_NEW]),
-            reached=tuple(
-                ReachedReport(listed[objective.number - 1].key, objective.turn, objective.quote)
-                for objective in answer.reached
-                if 1 <= objective.number <= len(listed)
+            tuple(_proposal(objective) for objective in answer.new[:_MAX_NEW]),
+            tuple(
+                ReachedReport(listed[reached.number], reached.turn, reached.quote)
+                for reached in answer.reached
+                if reached.number in listed
             ),
+            tuple(listed[number] for number in dict.fromkeys(answer.keep) if number in listed)[: situation.most or 0],
         )
-
-    def refine(self, situation: Situation, most: int) -> Sequence[str]:
-        listed = _listed(situation)
-        prompt = render("objectives_refine", situation=situation, listed=_lines(listed, situation), most=most)
-        messages = [Message("system", prompt.system), Message("user", prompt.user)]
-        completion = self._llm.complete(messages, role=Role.OBJECTIVES, response_model=RefinementAnswer)
-        answer = cast(RefinementAnswer, completion.parsed)
-        numbers = [number for number in dict.fromkeys(answer.keep) if 1 <= number <= len(listed)]
-        return [listed[number - 1].key for number in numbers[:most]]
 
 
 def discovery_prompt(situation: Situation) -> list[Message]:
-    """Return the discovery prompt, each part within its token budget."""
+    """Return the question about a situation, each part within its token budget."""
     known = situation.known
     recent = {turn.after.location_id for turn in situation.turns}
     rooms = sorted(known.rooms.items(), key=lambda room: room[0] not in recent)
@@ -322,10 +296,7 @@ def _lines(objectives: Iterable[Objective], situation: Situation) -> list[str]:
 
 
 def _proposal(answer: NewObjective) -> ObjectiveProposal:
-    values = answer.model_dump() | {"places": tuple(answer.places)}
-    if ConditionKind(answer.kind) is ConditionKind.SCORE and _POINTS.isdisjoint(normalized_text(answer.text).split()):
-        values["kind"] = ConditionKind.TEXT.value
-    return ObjectiveProposal(**values)
+    return ObjectiveProposal(**answer.model_dump() | {"places": tuple(answer.places)})
 
 
 def _max_response_chars(turn: TurnRecord) -> int:

@@ -50,7 +50,7 @@ _MAX_EVIDENCE_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class _Progress:
+class _TurnProgress:
     """The places and things that an action concerned, and whether it scored."""
 
     places: frozenset[int]
@@ -73,7 +73,8 @@ class ObjectiveTracker:
     def __init__(self, *, stale_after: int) -> None:
         self._stale_after = stale_after
         self.objectives: dict[str, Objective] = {}
-        self.visited: set[int] = set()
+        self.visited: dict[int, int] = {}
+        """Room → the turn of the first visit in this episode."""
         self.scored: set[int] = set()
         """Rooms in which an action scored in this episode."""
         self.carried: set[int] = set()
@@ -119,8 +120,8 @@ class ObjectiveTracker:
             return
         self.last = stamp
         step = record.transition
-        for now in (step.before, step.after):
-            self._record_observation(now)
+        self._record_observation(step.before, record.turn - 1)
+        self._record_observation(step.after, record.turn)
         if step.points > 0 and step.before.location is not None:
             self.scored.add(step.before.location.num)
         progress = _progress_of(step)
@@ -130,14 +131,14 @@ class ObjectiveTracker:
                 if after is not objective:
                     self._put(after)
 
-    def _record_observation(self, now: Observation) -> None:
+    def _record_observation(self, now: Observation, turn: int) -> None:
         if now.location is not None:
-            self.visited.add(now.location.num)
+            self.visited.setdefault(now.location.num, turn)
         for item in now.at_hand:
             self.things[item.num] = item.name
         self.carried.update(item.num for item in now.carried or ())
 
-    def _updated(self, objective: Objective, record: TurnRecord, progress: _Progress | None) -> Objective:
+    def _updated(self, objective: Objective, record: TurnRecord, progress: _TurnProgress | None) -> Objective:
         step = record.transition
         done = is_met(objective.condition, step.after, self.visited) or was_met_by(objective.condition, step)
         if done and not step.refused and not step.fault:
@@ -230,17 +231,13 @@ class ObjectiveTracker:
             objectives.append(matches[0] if len(matches) == 1 else None)
         return objectives
 
-    def prioritize(self, keys: Sequence[str], *, among: Collection[str] | None = None) -> None:
-        """Pursue only the objectives with these keys, in this order.
-
-        Args:
-            among: The keys of the candidates. Other objectives are unchanged. Defaults to all.
-        """
+    def prioritize(self, keys: Sequence[str], *, among: Collection[str]) -> None:
+        """Of the objectives `among` these keys, pursue only those with `keys`, in this order."""
         order = {key: rank for rank, key in enumerate(dict.fromkeys(keys), 1)}
         for objective in self.pursued():
             if objective.key in order:
                 self._put(replace(objective, rank=order[objective.key]))
-            elif among is None or objective.key in among:
+            elif objective.key in among:
                 self.counts["refined"] += 1
                 # Abandoned for this episode only: this does not count as a lack of progress.
                 self._put(replace(objective, status=ObjectiveStatus.ABANDONED))
@@ -307,12 +304,12 @@ def _sort_key(objective: Objective) -> tuple[bool, int, int, int, int, int]:
     )
 
 
-def _progress_of(step: Transition) -> _Progress | None:
+def _progress_of(step: Transition) -> _TurnProgress | None:
     """Return the progress that an action made; None if it changed nothing."""
     if not moved_or_had_effect(step):
         return None
     touched = {move.number for move in step.moved} | {change.number for change in step.changed}
-    return _Progress(
+    return _TurnProgress(
         places=frozenset(place.num for place in (step.before.location, step.after.location) if place is not None),
         things=frozenset(touched & in_sight(step)),
         scored=step.points > 0,

@@ -1,6 +1,6 @@
 """Find objectives by rules: exits not tried, things not taken or opened, places that scored before."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 
 from game_interface.models import Item, Transition
@@ -33,21 +33,20 @@ _KnownGoals = Collection[_Goal]
 class RuleObjectiveFinder:
     """An `ObjectiveFinder` without a model. It never reports an objective in words as reached."""
 
+    asks_a_model = False
+
     def __init__(self, recall: Recall = lambda place: (), attributes_of: AttributesOf = lambda thing: {}) -> None:
         self._recall = recall
         self._attributes_of = attributes_of
 
     def discover(self, situation: Situation) -> Findings:
-        """Return a few new objectives of each kind."""
+        """Return a few new objectives of each kind. Those kept are not stale: points first, then things, then exits."""
         rules = (self._scored_before, self._untaken, self._closed, _untried)
         listed = {_goal(known.condition) for known in (*situation.objectives, *situation.settled)}
         proposals = (proposal for rule in rules for proposal in islice(rule(situation, listed), _MAX_PER_RULE))
-        return Findings(tuple(proposals))
-
-    def refine(self, situation: Situation, most: int) -> Sequence[str]:
-        """Return the keys of the objectives that are not stale: points first, then things, then exits."""
         fresh = [known for known in situation.objectives if known.status is not ObjectiveStatus.STALE]
-        return [known.key for known in sorted(fresh, key=_priority)][:most]
+        kept = [known.key for known in sorted(fresh, key=_priority)][: situation.most or 0]
+        return Findings(tuple(proposals), kept=tuple(kept))
 
     def _scored_before(self, situation: Situation, listed: _KnownGoals) -> Iterator[ObjectiveProposal]:
         """Propose scoring where earlier episodes scored but this one has not."""
