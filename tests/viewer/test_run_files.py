@@ -64,7 +64,6 @@ def test_fields_of_wrong_types_are_unreadable(tmp_path):
         "episodes/1/columns",
         "episodes/1/pages/0",
         "episodes/1/notes",
-        "episodes/1/actions",
     ):
         assert api.get(f"/api/{path}").status_code == 200
     assert api.get("/api/run").json()["damage"][0]["unreadable"] == len(strange)

@@ -9,7 +9,6 @@ from session.history import TurnRecord
 from session.outcome import failed
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import place_to_json
-from zorkgpt.text import normalized_action
 from zorkgpt.viewer.episode_index import EpisodeIndex
 from zorkgpt.viewer.json_lines import (
     cut,
@@ -161,11 +160,6 @@ class Answers:
         with self._files.lock:
             index = self._episode(episode)
             return {"notes": [note_row(turn, kind, index.note(span)) for turn, kind, span in index.notes]}
-
-    def actions(self, episode: int) -> dict[str, Any]:
-        """Return the normalized action of each turn, by which episodes are compared."""
-        with self._files.lock:
-            return {"actions": [normalized_action(action) for action in self._episode(episode).actions]}
 
     def _episode(self, number: int) -> EpisodeIndex:
         index = self._files.episodes.get(number)

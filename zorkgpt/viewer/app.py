@@ -135,7 +135,6 @@ def _run_routes(files: RunFiles, rules: AccessRules) -> "list[Route]":
                 ("pages/{page:int}", answers.page),
                 ("calls/{call:int}", answers.call),
                 ("notes", answers.notes),
-                ("actions", answers.actions),
             )
         ),
         *([_editing(files)] if rules.edit_token else []),

@@ -13,10 +13,12 @@ from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.runlog.episodes import is_played
 from zorkgpt.runlog.events import SCHEMA_VERSION, from_record
+from zorkgpt.text import normalized_action
 from zorkgpt.viewer.json_lines import JsonLines, cut, number, objects, text, whole_number
 
 _CHARACTERS = 400_000
 _SEARCHED_CHARACTERS = 100_000
+_ACTION_CHARACTERS = 500
 _SHOWN_LINE = re.compile(r"[-* ]{0,4}\[[^\]]{1,60}\] (.{1,400})")
 _TITLE_COLONS = 4
 
@@ -107,7 +109,7 @@ FAILED, DIED, VICTORY, REFUSED, REJECTED, WROTE, REPEATED, CONTESTED = (1 << bit
 SCORED = 1 << 8
 """Bits of the column `marks`."""
 _REPEATS = ("seen again", "merged")
-COLUMNS = ("turns", "places", "places_after", "scores", "marks", "seconds")
+COLUMNS = ("turns", "places", "places_after", "scores", "marks", "seconds", "actions")
 NOTED = ("objectives_updated", "knowledge_updated", "returned", "episode_resumed")
 """Kinds of events other than turns. The page shows the latest of each."""
 
@@ -233,10 +235,11 @@ class EpisodeIndex:
             if observation.location and observation.location.name:
                 self.names[observation.location.num] = observation.location.name[:200]
         before, after = turn.before.location_id, turn.after.location_id
-        values = (turn.turn, before, after, turn.after.score, _marks(turn), number(turn.duration_s))
+        action = normalized_action(turn.action[:_ACTION_CHARACTERS])
+        values = (turn.turn, before, after, turn.after.score, _marks(turn), number(turn.duration_s), action)
         for column, value in zip(self.columns.values(), values, strict=True):
             column.append(value)
-        self.actions.append(turn.action[:500])
+        self.actions.append(turn.action[:_ACTION_CHARACTERS])
         self.searched.append("\n".join(searched_texts(turn)).lower())
         self.gains.append(turn.transition.points)
         self.steps.append(_map_step(turn))

@@ -161,7 +161,6 @@ def _answers(files: RunFiles, numbers: list[int]) -> Iterator[tuple[str, Any]]:
         yield f"places/{quote(place_address(place), safe=_UNQUOTED)}", answers.place(place)
     for number in numbers:
         yield f"episodes/{number}/columns", answers.columns(number)
-        yield f"episodes/{number}/actions", answers.actions(number)
         yield f"episodes/{number}/notes", answers.notes(number)
         yield from _pages(answers, number, len(files.episodes[number]))
     yield from _calls(files, answers, numbers)

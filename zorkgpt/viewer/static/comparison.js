@@ -48,7 +48,7 @@ export function aligned(sequences) {
   return rows.map(({ at }) => at);
 }
 
-// An episode to compare has its number, its columns and the actions of its turns.
+// An episode to compare has its number and its columns.
 // A stay is a sequence of turns at one place, from position `first` to `last`.
 function stays({ columns }) {
   const found = [];
@@ -79,8 +79,8 @@ function outcomes(episode, { first, last }) {
   return Array.from({ length: last - first + 1 }, (_, index) => outcome(episode, first + index));
 }
 
-function outcome({ columns, actions }, at) {
-  return { at, turn: columns.turns[at - 1], action: actions[at - 1], after: columns.places_after[at - 1], score: columns.scores[at - 1], gain: gain(columns, at), died: Boolean(columns.marks[at - 1] & MARK.died) };
+function outcome({ columns }, at) {
+  return { at, turn: columns.turns[at - 1], action: columns.actions[at - 1], after: columns.places_after[at - 1], score: columns.scores[at - 1], gain: gain(columns, at), died: Boolean(columns.marks[at - 1] & MARK.died) };
 }
 
 function gain({ scores, marks }, at) {

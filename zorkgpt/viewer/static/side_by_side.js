@@ -1,6 +1,5 @@
 // Compares episodes by place or by score, and shows what the later one knew where they diverge.
 import { button, count, el, fill, shorten, turnLink } from "./dom.js";
-import { askOnce } from "./api.js";
 import { announce, current, load, moment, place, roomName, run, view } from "./run.js";
 import { believed, memoriesAt, memoryCard } from "./memory_card.js";
 import { change } from "./table.js";
@@ -73,8 +72,7 @@ function version(number) {
 }
 
 async function episodeOf(number) {
-  const [columns, { actions }] = await Promise.all([load(number), askOnce(`episodes/${number}/actions`, version(number))]);
-  return { number, columns, actions };
+  return { number, columns: await load(number) };
 }
 
 function tools(numbers) {
