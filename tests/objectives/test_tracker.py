@@ -133,20 +133,18 @@ def test_unreached_objective_is_given_up_after_three_episodes():
     assert restarted(replace(vain, given_up=(1, 2))).status is ObjectiveStatus.OPEN
 
 
-def test_players_decisions_outlive_the_episode():
-    tracker = a_book(replace(wanted("Take the lamp", **TAKE), scope=Scope.WORLD))
-    tracker.add([wanted("Find the miller", since=1, scope="world")])
-    tracker.accept_claims([], EpisodeTurn(1, 1), ["Take the lamp"])
-    saved = objectives_of(map(memory_of, tracker.lasting()))
-    tracker.end_episode()
-    tracker.start_episode(saved)
-    assert [objective.text for objective in tracker.pursued()] == ["Find the miller"]
-
-    tracker.add([wanted("Take the lamp", since=2, **TAKE)])
-    tracker.end_episode()
-    # Another process still has the lamp as dropped.
-    tracker.start_episode(saved)
-    assert [objective.text for objective in tracker.pursued()] == ["Find the miller", "Take the lamp"]
+def test_dropped_objective_is_pursued_again_in_the_next_episode():
+    tracker = a_book(wanted("Take the lamp", **TAKE))
+    for episode in (1, 2, 3):
+        assert [objective.text for objective in tracker.pursued()] == ["Take the lamp"]
+        tracker.accept_claims([], EpisodeTurn(episode, 1), ["Take the lamp"])
+        assert tracker.pursued() == []
+        saved = objectives_of(map(memory_of, tracker.lasting()))
+        tracker.end_episode()
+        tracker.start_episode(saved)
+    assert tracker.pursued() == []
+    tracker.add([wanted("Take the lamp", episode=4, **TAKE)])
+    assert [objective.text for objective in tracker.pursued()] == ["Take the lamp"]
 
 
 def test_verdict_requires_words_of_a_later_turn():

@@ -223,9 +223,7 @@ class Objective:
     evidence: tuple[ObjectiveEvidence, ...] = ()
     """When it was last reached, in this and earlier episodes, oldest first."""
     given_up: tuple[int, ...] = ()
-    """Episodes in which it was abandoned for lack of progress."""
-    drop_revision: int = 0
-    """Increases when the player drops it or sets it again, so it is odd if dropped. The larger revision is newer."""
+    """Episodes in which it was abandoned for lack of progress, or dropped by the player."""
     progressed: int = 0
     """The turn of this episode on which it was opened or last made progress; 0 for the start."""
     rank: int = 0
@@ -235,11 +233,6 @@ class Objective:
     def key(self) -> str:
         """The identity of the objective, equal for objectives with the same meaning."""
         return self.condition.key if self.condition.checkable else f"{ConditionKind.TEXT}:{normalized_text(self.text)}"
-
-    @property
-    def dropped(self) -> bool:
-        """Whether the player has dropped it for good."""
-        return self.drop_revision % 2 == 1
 
     @property
     def pursued(self) -> bool:
@@ -265,7 +258,7 @@ def restarted(objective: Objective) -> Objective:
     if objective.evidence and objective.condition.kind in FINDINGS:
         return replace(fresh, status=ObjectiveStatus.REACHED)
     hopeless = not objective.evidence and len(objective.given_up) >= _GIVEN_UP_FOR_GOOD
-    return replace(fresh, status=ObjectiveStatus.ABANDONED if hopeless or objective.dropped else ObjectiveStatus.OPEN)
+    return replace(fresh, status=ObjectiveStatus.ABANDONED if hopeless else ObjectiveStatus.OPEN)
 
 
 def merged(one: Objective, other: Objective) -> Objective:
@@ -273,11 +266,10 @@ def merged(one: Objective, other: Objective) -> Objective:
     first = min(one, other, key=_wording)
     evidence = _last((*one.evidence, *other.evidence))
     given_up = tuple(sorted({*one.given_up, *other.given_up}))
-    revision = max(one.drop_revision, other.drop_revision)
     # Keep the object if nothing changed, because its JSON is cached by identity.
-    if (first.evidence, first.given_up, first.drop_revision) == (evidence, given_up, revision):
+    if (first.evidence, first.given_up) == (evidence, given_up):
         return first
-    return replace(first, evidence=evidence, given_up=given_up, drop_revision=revision)
+    return replace(first, evidence=evidence, given_up=given_up)
 
 
 def _wording(objective: Objective) -> tuple[EpisodeTurn, str, tuple[int, ...], str]:

@@ -26,7 +26,6 @@ def logged_objective(objective: Objective) -> dict[str, Any]:
         "origin": saved["origin"],
         "reached": [evidence.pop("turn") | evidence for evidence in saved["evidence"]],
         "given_up": saved["given_up"],
-        **({"drop_revision": objective.drop_revision} if objective.drop_revision else {}),
         "done_when": objective.condition.text,
         "status": saved["status"],
         "scope": saved["scope"],

@@ -173,16 +173,10 @@ class ObjectiveTracker:
             elif _should_reopen(known, objective):
                 self.counts["taken_up_again"] += 1
                 scope = Scope.WORLD if Scope.WORLD in (known.scope, objective.scope) else Scope.EPISODE
-                self._put(
-                    replace(
-                        known,
-                        status=ObjectiveStatus.OPEN,
-                        progressed=objective.progressed,
-                        scope=scope,
-                        rank=0,
-                        drop_revision=known.drop_revision + known.dropped,
-                    )
+                again = replace(
+                    known, status=ObjectiveStatus.OPEN, progressed=objective.progressed, scope=scope, rank=0
                 )
+                self._put(again)
 
     def accept_reports(self, reports: Iterable[ReachedReport], turns: Mapping[int, TurnRecord]) -> None:
         """Mark objectives in words as reached if the turns support the reports."""
@@ -218,7 +212,7 @@ class ObjectiveTracker:
         for objective in abandon:
             if objective is not None and objective not in claimed:
                 self.counts["dropped_by_player"] += 1
-                self._put(replace(abandoned(objective, turn.episode), drop_revision=objective.drop_revision + 1))
+                self._put(abandoned(objective, turn.episode))
             else:
                 self.counts["unsupported"] += 1
 
