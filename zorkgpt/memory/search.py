@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 
 from zorkgpt.errors import MemoryStoreError
@@ -46,7 +46,9 @@ class Searcher:
         self._known = known
         self._store = known.store
         self._vectors = vectors
-        self._meaning = _Meaning()
+        self._seen: object = None
+        """The position up to which all texts have a vector. See `LastingMemories.text_keys`."""
+        self._rebuilds = -1
 
     def search(self, query: str, k: int, filters: Filters) -> list[SearchResult]:
         """Return the k best results for a query, best first."""
@@ -78,7 +80,11 @@ class Searcher:
         """Return the results nearest in meaning, best first. None if there are no vectors now."""
         if self._vectors is None or self._vectors.is_lost:
             return None
-        lasting = self._meaning.nearest(query, self._vectors, self._store.lasting, filters, pool)
+        try:
+            lasting = self._nearest(query, self._vectors, filters, pool) if self._follow(self._vectors) else None
+        except MemoryStoreError as error:
+            log.warning("searched by words alone", extra={"error": str(error)})
+            return None
         if lasting is None:
             return None
         located = self._known.located((place, memory) for place, memory, _ in lasting)
@@ -96,6 +102,36 @@ class Searcher:
             ]
         related = [result for result in results if result.score >= _RELATED]
         return sorted(related, key=lambda result: -result.score)[:pool]
+
+    def _nearest(self, query: str, index: EmbeddingIndex, wanted: Filters, count: int) -> list[Near] | None:
+        """Return the lasting memories nearest to the query, nearest first. None if there are no vectors now."""
+        vector, provider = index.vector(query), index.provider
+        if vector is None or provider is None or self._rebuilds != index.rebuilds:
+            return None
+        lasting, table, many = self._store.lasting, index.cache.table, _FACTOR * count
+        if wanted.location_id is None:
+            rows = table.nearest(provider.model, vector, many)
+            found = _allowed(rows, lasting, wanted)
+            if len(found) >= count or len(rows) < many or rows[-1][1] < _RELATED:
+                return found[:count]
+        # Few memories pass the filters, so search only among them.
+        among = {key_of(memory.text) for _, memory in lasting.find(wanted)}
+        return _allowed(table.nearest(provider.model, vector, count, list(among)), lasting, wanted)[:count]
+
+    def _follow(self, index: EmbeddingIndex) -> bool:
+        """Make sure that all texts have a vector. False if there are no vectors now."""
+        if index.is_loading or index.provider is None:
+            return False
+        lasting, is_new = self._store.lasting, self._rebuilds != index.rebuilds
+        keys, seen = lasting.text_keys(None if is_new else self._seen)
+        if keys:
+            known = index.cache.table.known(index.provider.model, None if len(keys) > _MANY else list(keys))
+            new = lasting.find(replace(EVERY, texts=keys - known))
+            texts = {memory.text for _, memory in new if memory.text.strip()}
+            if texts and index.ready_vectors(list(texts)) is None:
+                return False
+        self._seen, self._rebuilds = seen, index.rebuilds
+        return True
 
     def _ephemeral(self, filters: Filters) -> list[LocatedMemory]:
         return self._known.located(
@@ -124,59 +160,6 @@ def _fused(by_words: Sequence[SearchResult], by_meaning: Sequence[SearchResult])
     results = [by_key[key] for key in sorted(by_key, key=lambda key: -rank_scores[key])]
     scores = list(accumulate((result.score for result in reversed(results)), max))
     return [replace(result, score=score) for result, score in zip(results, reversed(scores), strict=True)]
-
-
-@dataclass
-class _Meaning:
-    """Finds memories by the vectors of their texts."""
-
-    seen: object = None
-    """The position up to which all texts have a vector. See `LastingMemories.text_keys`."""
-    rebuilds: int = -1
-
-    def nearest(
-        self, query: str, index: EmbeddingIndex, lasting: LastingMemories, wanted: Filters, count: int
-    ) -> list[Near] | None:
-        """Return the memories nearest to the query, nearest first. None if there are no vectors now."""
-        try:
-            if not self._follow(index, lasting):
-                return None
-            return self._nearest(query, index, lasting, wanted, count)
-        except MemoryStoreError as error:
-            log.warning("searched by words alone", extra={"error": str(error)})
-            return None
-
-    def _nearest(
-        self, query: str, index: EmbeddingIndex, lasting: LastingMemories, wanted: Filters, count: int
-    ) -> list[Near] | None:
-        vector, provider = index.vector(query), index.provider
-        if vector is None or provider is None or self.rebuilds != index.rebuilds:
-            return None
-        table, many = index.cache.table, _FACTOR * count
-        if wanted.location_id is None:
-            rows = table.nearest(provider.model, vector, many)
-            found = _allowed(rows, lasting, wanted)
-            if len(found) >= count or len(rows) < many or rows[-1][1] < _RELATED:
-                return found[:count]
-        # Few memories pass the filters, so search only among them.
-        among = {key_of(memory.text) for _, memory in lasting.find(wanted)}
-        return _allowed(table.nearest(provider.model, vector, count, list(among)), lasting, wanted)[:count]
-
-    def _follow(self, index: EmbeddingIndex, lasting: LastingMemories) -> bool:
-        """Make sure that all texts have a vector. False if there are no vectors now."""
-        if index.is_loading or index.provider is None:
-            return False
-        is_new = self.rebuilds != index.rebuilds
-        keys, seen = lasting.text_keys(None if is_new else self.seen)
-        if keys:
-            known = index.cache.table.known(index.provider.model, None if len(keys) > _MANY else list(keys))
-            missing = keys - known
-            new = lasting.find(replace(EVERY, texts=missing))
-            texts = {memory.text for _, memory in new if memory.text.strip()}
-            if texts and index.ready_vectors(list(texts)) is None:
-                return False
-        self.seen, self.rebuilds = seen, index.rebuilds
-        return True
 
 
 def _allowed(rows: Sequence[tuple[bytes, float]], lasting: LastingMemories, wanted: Filters) -> list[Near]:
