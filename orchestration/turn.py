@@ -205,7 +205,7 @@ class TurnCycle:
         return self._memory.get_location_memory(now.location.num, unseen_only=True)
 
     def _decide(self, action: str | None, now: Observation, memories: str, notices: Sequence[str]) -> TurnDecision:
-        """Return the decision of this turn, after recording it.
+        """Return the decision of this turn, after recording it, unless rules would decide in the same way again.
 
         A turn that is played again after an interruption has the same decision as before.
         """
@@ -228,7 +228,8 @@ class TurnCycle:
             score=self._managers.rejections.score_of(chosen.action),
             noted=tool_notes.facts,
         )
-        self._managers.checkpoints.decide(decision)
+        if action is not None or self._services.llm or self._services.options.choice.kind == PlayerKind.HUMAN:
+            self._managers.checkpoints.decide(decision)
         self._watch.lap(Part.LOGGING)
         return decision
 
