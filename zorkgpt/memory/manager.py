@@ -548,8 +548,8 @@ class SimpleMemoryManager(AgentMemory):
             MemoryStoreError: If the memories can't be read or written.
         """
         content: dict[str, Any] = saved
-        episode, position = content["episode"], int(content["position"])
         with self.store.guard, self.store.turn():
+            episode, position = content["episode"], int(content["position"])
             self._writer.revert_ephemeral(episode, position, source="person")
             changes = self.store.journal.lasting_changes(episode, position)
             with self.store.transaction(source="person", places=[OBJECTIVES]) as draft:
