@@ -133,6 +133,8 @@ def test_reverted_changes_are_in_the_history(home):
         assert [(change.kind, change.turn) for change in changes] == [("added", 4), ("reverted", None), ("added", 4)]
         [explained] = opened.explain("Ours")
         assert explained.made == explained.records[-1]
+        titles = [[each.title for each in opened.as_of(2, turn).get(5, ())] for turn in (2, 3, 4)]
+        assert titles == [[], ["Before"], ["Before", "Ours"]]
 
 
 def test_undone_turn_keeps_lasting_memories_and_counts(home):

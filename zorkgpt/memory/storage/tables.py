@@ -238,19 +238,20 @@ class Journal:
     def position_at(self, episode: int | str, turn: int) -> int:
         """Return the last position at the end of a turn. Changes after the last turn belong to it until the next one.
 
-        For an episode without turns, it is the position before the first later episode.
+        An answer about an earlier turn belongs to the turn in which it arrived. For an episode without turns, it is the
+        position before the first later episode.
         """
         turn = min(turn, maxsize)
         key, query = _key(episode_key(episode)), f"FROM zorkgpt_journal WHERE turn_episode IS NOT NULL AND {_IS_PLAYED}"
-        [(changed, ended)] = self._database.rows(
-            f"SELECT (SELECT max(id) {query} AND turn_episode = %s AND turn <= %s), "
-            "(SELECT max(position) FROM zorkgpt_turns WHERE episode = %s AND turn <= %s)",
-            (key, turn, key, turn),
-        )
+        of_episode = f"{query} AND turn_episode = %s"
+        end = self._database.value(f"SELECT coalesce(min(id), %s) {of_episode} AND turn > %s", (maxsize, key, turn))
+        changed = self._database.value(f"SELECT max(id) {of_episode} AND turn <= %s AND id < %s", (key, turn, end))
+        ends = "SELECT max(position) FROM zorkgpt_turns WHERE episode = %s AND turn <= %s AND position < %s"
+        ended = self._database.value(ends, (key, turn, end))
         if changed is None and ended is None:
-            firsts = self._database.rows(f"SELECT turn_episode, min(id) {query} GROUP BY turn_episode")
-            later = [first for other, first in firsts if other == key or _is_later(json.loads(other), episode)]
-            return min(later) - 1 if later else self.size()
+            firsts = dict(self._database.rows(f"SELECT turn_episode, min(id) {query} GROUP BY turn_episode"))
+            later = [first for other, first in firsts.items() if _is_later(json.loads(other), episode)]
+            return int(firsts.get(key, min(later, default=self.size() + 1))) - 1
         position = max(changed or 0, ended or 0)
         last = self._database.rows("SELECT episode, turn FROM zorkgpt_turns ORDER BY id DESC LIMIT 1")
         if last and (last[0][0] != key or turn < last[0][1]):
