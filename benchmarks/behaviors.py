@@ -1,6 +1,6 @@
 """Measure the effect of each behavior of the rules player by switching it off, with the same stories and seeds.
 
-    uv run python -m benchmarks.behaviors [STORY ...] [--only follow_line ...] [--seeds 2] [--publish FILE]
+    uv run python -m benchmarks.behaviors [STORY ...] [--only follow_line ...] [--seeds 2]
 
 By default, the stories are those in tests/stories, for which the rules were not tuned. Score and places are means over
 the episodes of a run. The differences (all behaviors minus without one) are paired by story and seed. A positive
@@ -18,7 +18,7 @@ from functools import wraps
 from itertools import compress, product
 from pathlib import Path
 
-from benchmarks.publish import Table, markdown, publish
+from benchmarks.publish import Table, markdown
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PLAYERS, PlayerChoice, rules_player
@@ -115,7 +115,6 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=2)
     parser.add_argument("--turns", type=int, default=40)
     parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--publish", choices=["behaviors", "behaviors-zork"], help="the published file")
     given = parser.parse_args()
     stories = given.stories or [own_stories.compiled(name) for name in own_stories.names()]
     runs = list(product(stories, range(1, given.seeds + 1)))
@@ -136,11 +135,6 @@ def main() -> None:
             print(" | ".join(rows[-1]), flush=True)
     table = Table(columns=COLUMNS, rows=rows)
     print(f"\n{markdown(table)}")
-    if given.publish:
-        names = "".join(f" {story.name}" for story in given.stories)
-        only = "" if given.only == SWITCHES else f"--only {' '.join(given.only)} "
-        asked = f"{only}--seeds {given.seeds} --episodes {given.episodes} --turns {given.turns}"
-        publish(given.publish, f"uv run python -m benchmarks.behaviors {asked}{names}", {"worth": table})
 
 
 if __name__ == "__main__":

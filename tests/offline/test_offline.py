@@ -269,6 +269,15 @@ def test_interrupted_episode_continues_as_if_it_had_not_been(three_episodes, tmp
 
 
 @pytest.mark.slow
+def test_bundled_story_is_won_within_ten_episodes(tmp_path):
+    with a_run(tmp_path, turns=250) as run:
+        ends = [run.play_episode() for _ in range(10)]
+    scores = [end.score for end in ends]
+    assert scores[:9] == sorted(scores[:9])
+    assert (max(scores), "victory" in [end.reason for end in ends]) == (100, True)
+
+
+@pytest.mark.slow
 def test_hidden_action_is_not_taken(three_episodes, tmp_path):
     workdir = shutil.copytree(three_episodes, tmp_path / "run")
     scored = next(turn for turn in turns_of(workdir, 3) if turn.transition.points > 0)

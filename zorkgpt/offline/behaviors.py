@@ -104,7 +104,8 @@ def explore(turn: TurnView) -> AgentDecision | None:
     step = _KNOWN_STEP_COST if turn.earlier.rows else 1.0
     best: _Choice | None = None
     for room, route in turn.routes.items():
-        best = _cheaper(turn, turn.place_at(room), sources, best, step * len(route))
+        if best is None or step * len(route) < best.cost:
+            best = _cheaper(turn, turn.place_at(room), sources, best, step * len(route))
     if (best is None or best.cost > GRAMMAR_COST) and grammar in turn.offers and _has_patience(turn):
         best = _cheaper(turn, turn.place, [grammar], best)
     if best is None:
@@ -147,14 +148,15 @@ def _untried(turn: TurnView, place: PlaceView, sources: Iterable[OfferSource], m
         action, rows = offer.action, place.before.get(offer.action, ())
         if offer.cost >= most or action in place.remembered or not _may_work(turn, place.now.get(action, ())):
             continue
-        cost, reason = offer.cost + _REPEATED_COST * len({row.episode for row in rows}), f"It is untried, {offer.kind}."
+        cost, reason, episodes = offer.cost, f"It is untried, {offer.kind}.", len({row.episode for row in rows})
         if canonical_direction(action) is None:
             elsewhere = turn.experience.count(action) - len(rows)
             cost += min(_ELSEWHERE_COST * elsewhere, _MAX_ELSEWHERE_COST)
         if action in place.now or action in place.failed_before:
-            cost += _RETRY_COST * (1 + len(place.now.get(action, ())))
+            cost += offer.cost * episodes + _RETRY_COST * (1 + len(place.now.get(action, ())))
             reason = "It failed before, in another state of the world."
         elif rows:
+            cost += _REPEATED_COST * episodes
             reason = "It did not score in earlier episodes."
         yield _Choice(cost, turn.rank(action), action, place.room, reason)
 

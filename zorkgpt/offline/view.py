@@ -32,6 +32,7 @@ _ENOUGH_SAFE_WALKS = 3
 CARRIED = "carried"
 """The place of carried things."""
 _NOTHING = Experience()
+_ORDER = list(ActionOutcome)
 _OPENS_A_MENU = frozenset({"help", "hint", "hints", "info", "about"})
 """Commands that open a menu in many stories."""
 
@@ -152,15 +153,17 @@ class TurnView:
         """The description of the place, if it is known, and the last response."""
         return "\n".join(filter(None, (self.context.room_description, self.context.response)))
 
+    @cached_property
+    def _remembered(self) -> dict[int, dict[str, ActionOutcome]]:
+        return {}
+
     def remembered_at(self, place: int) -> dict[str, ActionOutcome]:
         """Return action → its worst outcome at a place according to the memories."""
-        outcomes: dict[str, ActionOutcome] = {}
-        order = list(ActionOutcome)
-        for memory in self.recall(place):
-            if result := remembered_outcome(memory):
-                action, outcome = result
-                outcomes[action] = min(outcomes.get(action, outcome), outcome, key=order.index)
-        return outcomes
+        if place not in self._remembered:
+            outcomes = self._remembered[place] = dict[str, ActionOutcome]()
+            for action, outcome in filter(None, map(remembered_outcome, self.recall(place))):
+                outcomes[action] = min(outcomes.get(action, outcome), outcome, key=_ORDER.index)
+        return self._remembered[place]
 
     def is_hidden(self, place: int, action: str) -> bool:
         """Return whether a person has hidden the memory of an action."""

@@ -130,6 +130,13 @@ Object  troll "troll" Toll_Arch
 
 [ PassTroll;
     if (troll notin Toll_Arch) return Salt_Gallery;
+    if (troll.accepted == 0 && bottle in player && brine in bottle) {
+        print "The troll puts an arm across. You hold the bottle up to look at it, and the neck drips. You tip it the rest of the way.^^";
+        remove brine;
+        Dissolve();
+        new_line;
+        return Salt_Gallery;
+    }
     if (troll.accepted == 0)
         "The troll puts an arm across, quite gently. Brine drips on it there, and the arm is a little shorter for
         it. ~Have you brought me anything?~ it says.";
@@ -154,7 +161,11 @@ DarkRoom Salt_Gallery "Salt Gallery"
             "To the west the floor stops. It doesn't go on again.";
         ],
         s_to Toll_Arch,
-        e_to [; if (blind_wall has open) return Strongroom; "The wall is smooth, shut, and attentive."; ],
+        e_to [;
+            if (blind_wall hasnt open && carving hasnt general) "The wall is smooth, shut, and attentive.";
+            if (blind_wall hasnt open) { print "You say to the ear the word that is cut in the chapel. "; <Magic>; new_line; }
+            return Strongroom;
+        ],
         w_to [;
             if (self hasnt general) {
                 give self general;

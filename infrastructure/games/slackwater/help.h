@@ -27,10 +27,6 @@ Array hints_told -> 32;
         "What lives down here minds the light, and nothing else.",
         "You have a few turns in the dark, no more. Light something, or go.",
         "TURN ON the lamp, if you have it. If not, from the cellar: north, west, and west again is daylight.");
-    if (tide_out) return TellHint(1,
-        "The accounts balance. What was it that you could not do before?",
-        "The tide has gone out.",
-        "Walk home: from Causeway End, go south.");
     if (troll in real_location) return TellHint(2,
         "Somebody tried it with a cheese, and with well water, and wrote down how that went.",
         "It is mud and manners, and salt undoes both. It looks at a bottle in a certain way.",
@@ -104,7 +100,7 @@ Array hints_told -> 32;
     return TellHint(18,
         "You have found what you were sent for. Is it where it belongs?",
         "If one has gone from you, ask who likes what shines, and where it keeps such things.",
-        "PUT the five things IN the sea chest in the hall. What the jackdaw took is in its nest in the loft.");
+        "Bring the five things to the hall, where the sea chest must be open. What the jackdaw took is in its nest in the loft.");
 ];
 
 Verb meta 'help' 'commands' 'verbs' 'instruction' * -> Help * topic -> Help;

@@ -77,7 +77,10 @@ Room    Hall "Hall"
         n_to Kitchen,
         w_to Counting_Room,
         u_to Landing,
-        s_to front_door;
+        s_to front_door,
+        each_turn [ t;
+            if (chest has open) objectloop (t ofclass Treasure) if (t in player) { move t to chest; new_line; Entered(t); }
+        ];
 
 Fixture fireplace "fireplace" Hall
   with  name 'fireplace' 'great' 'mantel' 'mantelpiece' 'chimney' 'pegs' 'hearth',
@@ -105,7 +108,6 @@ Object  chest "sea chest" Hall
         ],
         before [;
           Take, Push, Pull: "It is full of ballast, or of being a reeve's. It does not move.";
-          Open: if (tide_out) "It is locked, and has nothing more to say to you.";
           Attack: "Teak. It has been through worse than you.";
         ],
         describe [;
@@ -126,10 +128,10 @@ Object  chest "sea chest" Hall
     Achieved(T_STORED + thing.entry);
     objectloop (t ofclass Treasure) if (t in chest) n++;
     if (n < 5) "You lay ", (the) thing, " in the chest. It fits its hollow as if it had never been away.";
-    tide_out = true;
     give chest ~open ~openable locked;
-    "You lay ", (the) thing, " in the last of the five hollows. The lid comes down of its own accord, and far out over the shore the
-    noise of water, which you had stopped hearing, stops. Slack water. The causeway will be dry. ~Go home,~ says the lock.";
+    print "You lay ", (the) thing, " in the last of the five hollows. The lid comes down of its own accord, and far out over the shore the
+    noise of water, which you had stopped hearing, stops. Slack water. The causeway will be dry. ~Go home,~ says the lock.^^";
+    WalkHome();
 ];
 
 Room    Counting_Room "Counting Room"
@@ -228,6 +230,11 @@ Object  oak_door "oak door"
           Unlock, Open:
             if (second == iron_key)
                 "The iron key goes in, turns an eighth, and thinks better of it. It is the wrong key.";
+            if (action == ##Open && self has locked && brass_key in player) {
+                give self ~locked;
+                Achieved(T_CHAMBER);
+                print "The brass key turns as if it had been oiled this morning. ";
+            }
           Search: if (self hasnt open) "Through the keyhole: part of a bed, made, and part of a window.";
           Attack: "It is three inches thick. You are not.";
         ],

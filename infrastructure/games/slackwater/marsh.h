@@ -1,11 +1,11 @@
 ! Four places called Marsh, and the landing beyond them.
 
-! Once, anywhere, it lets go.
+! Once in each place, it lets go.
 [ BrightGreen;
-    if (reeds hasnt general) {
-        give reeds general;
+    if (real_location hasnt general) {
+        give real_location general;
         "You step out on the bright green and go in to the thigh. It is a long business getting back to the tussock, and the marsh
-        seems to be learning as it goes. You had better not try the green a second time, here or anywhere.";
+        seems to be learning as it goes. You had better not try the green a second time here.";
     }
     deadflag = 1;
     "You step out on the bright green, and it is exactly as deep as it is bright. It closes over your hat without a mark.";

@@ -11,8 +11,9 @@ Room    Staithe "Staithe"
         e_to Marsh_Stump,
         w_to [;
             if (punt notin self) "You would need something that floats.";
-            if (punt hasnt general) "The punt would take you; but it is made fast with a tarred rope, and the knot has set like stone. It
-                wants a blade.";
+            if (punt hasnt general && sword notin player) "The punt would take you; but it is made fast with a tarred rope, and the knot has set
+                like stone. It wants a blade.";
+            CastOff();
             if (player in punt) return Mere;
             move player to punt;
             print "You step into the punt and push off.^";
@@ -32,11 +33,18 @@ Fixture mooring "tarred rope" Staithe
           Cut, Attack:
             if (punt has general) "It has been cut.";
             if (sword notin player) "You have nothing to cut it with. It would take a real blade.";
-            give punt general;
-            Achieved(T_PUNT);
-            "One stroke of the sword, and the rope parts. The punt moves a foot and waits.";
+            CastOff();
+            rtrue;
         ],
   has   static;
+
+! With a blade in hand, who sets out in the punt cuts its rope.
+[ CastOff;
+    if (punt has general) return;
+    give punt general;
+    Achieved(T_PUNT);
+    print "One stroke of the sword, and the rope parts. The punt moves a foot and waits.^";
+];
 
 Object  punt "punt" Staithe
   with  name 'punt' 'boat' 'vessel',
@@ -52,8 +60,9 @@ Object  punt "punt" Staithe
             if (self in Staithe) {
                 if (noun == e_obj) { move player to Staithe; <Go noun>; return 2; }
                 if (noun ~= w_obj or nw_obj) rfalse;
-                if (self hasnt general) { print "The punt goes as far as its rope goes, which is not far. The knot has set
-                    like stone. It wants a blade.^"; return 2; }
+                if (self hasnt general && sword notin player) { print "The punt goes as far as its rope goes, which is not far. The knot has
+                    set like stone. It wants a blade.^"; return 2; }
+                CastOff();
                 return 1;
             }
             if (self in Chapel_Islet && noun ~= s_obj) {
@@ -137,7 +146,11 @@ Room    Chapel "Ruined Chapel"
 Fixture carving "inscription" Chapel
   with  name 'inscription' 'plain' 'letters' 'lintel' 'writing' 'carving' 'words' 'word',
         description "Deep, plain letters, cut by someone who expected to be read by candle.",
-        inscription "THE WALL THAT HAS AN EAR WANTS BUT ONE WORD IN IT, AND THE WORD IS ~EBBANDRY~.^SAY IT, AND SHUT THE DOOR AFTER YOU.",
+        inscription [;
+            give self general;
+            Achieved(T_WORD);
+            "THE WALL THAT HAS AN EAR WANTS BUT ONE WORD IN IT, AND THE WORD IS ~EBBANDRY~.^SAY IT, AND SHUT THE DOOR AFTER YOU.";
+        ],
   has   readable;
 Fixture altar "altar" Chapel
   with  name 'altar' 'slab' 'clean' 'slate' 'moss' 'ring',

@@ -126,7 +126,7 @@ Object  jackdaw "jackdaw"
         T_CHAMBER: "unlocking the chamber";
         T_PUNT:    "freeing the punt";
         T_CHAPEL:  "reaching the chapel";
-        T_WORD:    "saying the word";
+        T_WORD:    "finding the word";
         T_HOME:    "going home";
         T_KEY:     "finding the brass key";
     }

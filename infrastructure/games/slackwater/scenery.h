@@ -55,7 +55,6 @@ Backdrop absent_people "people"
 Backdrop accounts "accounts"
   with  name 'accounts' 'account' 'books' 'errand' 'estate' 'five' 'things' 'instructions',
         description [;
-            if (tide_out) "They balance.";
             "They do not balance. Five things are missing, and your letter says which.";
         ],
         before [; Take: "You took them on when you took the letter."; ],
@@ -118,14 +117,12 @@ Detail  the_sky "sky"
 Detail  fence_post "fence post" Causeway_End
   with  name 'fence' 'post' 'posts',
         description [;
-            if (tide_out) "It has gone out with the tide.";
             "It has gone by. There is always another.";
         ],
         before [; Take, Pull: "It was going at the speed of a horse."; ];
 Detail  mainland "mainland" Causeway_End
   with  name 'mainland' 'main' 'dry' 'land' 'world' 'horizon',
         description [;
-            if (tide_out) "Two miles off by the milestone, and dry all the way.";
             "Two miles off by the milestone, and all of it water.";
         ];
 Detail  lane_mouth "sunken lane" Causeway_End
@@ -301,7 +298,6 @@ Detail  clock "clock" Chamber
 Detail  chamber_window "window" Chamber
   with  name 'window' 'sea' 'pane' 'tide',
         description [;
-            if (tide_out) "The sea has drawn off from it. There is a good deal of sand, and a dry causeway.";
             "It is full of sea. Whoever stood here could see what was coming.";
         ],
         before [;
@@ -356,7 +352,6 @@ Detail  salt_roof "salt roof" Toll_Arch
 [ Heard;
     switch (real_location) {
       Causeway_End:
-        if (tide_out) "Nothing. The sea has said what it had to say.";
         "The tide, in a hurry.";
       Front_Yard, Hall, Landing, Kitchen, Counting_Room: "The house listens back.";
       Well_Yard: "From a long way below, water minding its own business.";

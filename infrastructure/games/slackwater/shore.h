@@ -2,15 +2,13 @@
 
 Room    Causeway_End "Causeway End"
   with  description [;
-            print "The causeway from the mainland climbs out of the sea here and becomes, with visible relief, dry
+            "The causeway from the mainland climbs out of the sea here and becomes, with visible relief, dry
                 land. A milestone stands where the stones end. A sunken lane leads north, between banks. South, the
-                causeway goes back to the world";
-            if (tide_out) ". It is bare and drying from end to end. You could walk home.";
-            "; but the tide is over it now, brown and quick, and a fence post goes by at the speed of a horse.";
+                causeway goes back to the world; but the tide is over it now, brown and quick, and a fence post goes by at the
+                speed of a horse.";
         ],
         n_to Hollow_Lane,
         s_to [;
-            if (tide_out) { WalkHome(); rtrue; }
             if (self hasnt general) {
                 give self general;
                 "You step out along the drowned stones, and the tide has you by the knees. You get back, on all fours. It will not
@@ -38,10 +36,7 @@ Object  penny "copper penny" milestone
 
 Fixture sea "sea" Causeway_End
   with  name 'sea' 'tide' 'water' 'causeway' 'river' 'brine' 'seawater' 'salt',
-        description [;
-            if (tide_out) "The sea has drawn off as if it had been asked. The causeway lies bare.";
-            "The tide runs over the causeway like a river that is late for something. Nobody is walking through that.";
-        ],
+        description "The tide runs over the causeway like a river that is late for something. Nobody is walking through that.",
         before [;
           Take: "It is too much for your hands. A bottle might hold some.";
           Insert: if (second == bottle) <<Fill bottle>>;
@@ -291,7 +286,9 @@ Fixture pans "brine pans" Salt_Pans
   with  name 'pan' 'pans' 'brine' 'salt' 'crust' 'water' 'glass' 'edges' 'square' 'white' 'sea',
         description "Sea water, sunned until it is strong enough to float an egg. The crust is salt; the rest is only waiting.",
         before [;
-          Take, Push, Pull, Turn, Touch: "It is too much for your hands. A bottle might hold some.";
+          Take, Push, Pull, Turn, Touch:
+            if (bottle in player && child(bottle) == 0) <<Fill bottle>>;
+            "It is too much for your hands. A bottle might hold some.";
           Insert: if (second == bottle) <<Fill bottle>>;
           Receive: if (noun == bottle) <<Fill bottle>>; "It would be gone for good. You keep it.";
           Drink, Taste: "Your tongue tries to leave.";

@@ -15,10 +15,7 @@
 [ UntieSub; "It is not tied."; ];
 
 [ HomeSub;
-    if (~~tide_out) "The causeway is under water, and will be until the accounts balance.";
-    if (real_location hasnt light) "From here, you would have to find the way out first.";
-    if (real_location ~= Causeway_End) print "You let yourself out, and nothing on the island stands in your way.^^";
-    WalkHome();
+    "The causeway is under water, and will be until the accounts balance.";
 ];
 
 [ MagicSub;
@@ -124,7 +121,7 @@ Verb 'untie' 'unfasten' 'unmoor' 'loosen'
 [ FindSub; "You would have to look for it."; ];
 [ FollowSub;
     if (noun == jackdaw) "It goes by way of the roof, and you do not.";
-    if (noun == sea && ~~tide_out) "It is going faster than you.";
+    if (noun == sea) "It is going faster than you.";
     "You would have to say which compass direction to go in.";
 ];
 [ ScareSub;
@@ -134,7 +131,6 @@ Verb 'untie' 'unfasten' 'unmoor' 'loosen'
 ];
 [ CountSub; "You are not paid to count that."; ];
 [ SquareSub;
-    if (tide_out) "They are square. You may go home.";
     "That is done with five things, a sea chest, and no pen.";
 ];
 [ PassSub;
