@@ -106,7 +106,7 @@ def test_numbered_lines_are_confirmed_and_contradicted(tmp_path):
         (10, ["Green ground gives way."], []),
         (20, ["Crabs come at night."], []),
         (30, [], ["Crabs come at night."]),
-        (40, ["Gulls sleep on one leg."], []),
+        (end.turns, ["Gulls sleep on one leg."], []),
     ]
     assert updates(tmp_path)[-1].text == (tmp_path / "knowledgebase.md").read_text()
 
