@@ -196,7 +196,7 @@ def processor_seconds(process_id: int) -> float:
 
 
 async def follow(address: str, watchers: int) -> None:
-    """Read the updates of `watchers` watchers until the process is stopped."""
+    """Receive the news of changes for `watchers` watchers until the process is stopped."""
     os.nice(19)
     waiting = [watchers]
 

@@ -105,8 +105,9 @@ def test_play_with_view_shows_the_run_until_it_ends(tmp_path):
     ) as process:
         address = re.search(r"http://\S+", process.stderr.readline())[0]
         with httpx.stream("GET", f"{address}api/events", timeout=60) as events:
-            updates = (line for line in events.iter_lines() if '"rows"' in line)
-            assert "turn" in next(updates)
+            updates = (line for line in events.iter_lines() if line.startswith("data:"))
+            counts = ([row["count"] for row in httpx.get(f"{address}api/run").json()["episodes"]] for _ in updates)
+            assert any(any(count) for count in counts)
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
     with pytest.raises(httpx.ConnectError):

@@ -144,8 +144,8 @@ def test_comparison_of_two_episodes(address, open_page):
 def test_exported_run_opens_from_disk(run, tmp_path, open_page):
     size = export_run(run, tmp_path / "run.html")
     assert (tmp_path / "run.html").stat().st_size == size
-    page = open_page((tmp_path / "run.html").as_uri() + "#2:30")
-    expect(page.locator("article[aria-current] .number")).to_have_text("30")
+    page = open_page((tmp_path / "run.html").as_uri() + "#2:25")
+    expect(page.locator("article[aria-current] .number")).to_have_text("25")
     until(page, "document.querySelectorAll('.map .room:not(.unknown)').length > 3")
     expect(page.locator("#memories h4").first).to_be_visible()
     page.keyboard.press("[")
@@ -195,7 +195,7 @@ def test_model_calls_are_shown_verbatim(tmp_path, open_page):
 
 
 def test_controls_have_names_and_are_reached_by_keyboard(address, open_page):
-    page = open_page(f"{address}#2:30")
+    page = open_page(f"{address}#2:25")
     expect(page.locator("#memories .memory").first).to_be_visible()
     nameless = """() => [...document.querySelectorAll("button, input, select, [role=button]")].filter((one) =>
         one.checkVisibility() && !(one.ariaLabel || one.textContent.trim() || one.labels?.length)).length"""
