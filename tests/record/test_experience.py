@@ -38,12 +38,6 @@ def test_latest_result_depends_on_the_state():
     assert list(experience.latest_in(2, "")) == []
 
 
-def test_actions_without_points_are_counted_by_episode():
-    rows = [ExperienceRow(episode, turn, 1, "dig") for episode, turn in ((1, 1), (1, 2), (2, 1))]
-    rows += [ExperienceRow(1, 3, 2, "dig", points=5), ExperienceRow(2, 2, 2, "dig")]
-    assert list(experience_of(rows).without_points()) == [(1, "dig", 2)]
-
-
 @given(st.lists(ROWS), st.lists(ROWS))
 def test_queries_select_rows_in_order(earlier: list[ExperienceRow], own: list[ExperienceRow]):
     experience = experience_of(own, experience_of(earlier))

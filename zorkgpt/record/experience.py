@@ -114,13 +114,3 @@ class Experience:
         """Yield the latest row of each action at a place in a state, without earlier episodes."""
         for rows in self.tries(place).values():
             yield from [row for row in rows if row.state == state][-1:]
-
-    def without_points(self) -> Iterator[tuple[Place, str, int]]:
-        """Yield the pairs of place and action that never scored, and the number of their episodes.
-
-        Earlier episodes of `earlier` are not included.
-        """
-        for place, actions in self._tries.items():
-            for action, rows in actions.items():
-                if all(row.points <= 0 for row in rows):
-                    yield place, action, len({row.episode for row in rows})
