@@ -59,7 +59,9 @@ def test_database_of_another_program_is_refused_unchanged(tmp_path, name):
         database.execute("CREATE TABLE songs (title text)")
     database.close()
     before = contents(tmp_path)
-    with pytest.raises(MemoryStoreError, match="another program's SQLite file. Name another file"):
+    with pytest.raises(
+        MemoryStoreError, match="another program's SQLite file, or an unreleased version's. Name another file"
+    ):
         AgentMemory.open(path)
     assert contents(tmp_path) == before
 

@@ -411,8 +411,8 @@ class SqliteDatabase:
                 raise _earlier_version()
             if kind != self._kind and not is_empty:
                 raise MemoryStoreError(
-                    f"{self.path} is not a memory of this version: it is another program's SQLite file. Name "
-                    "another file."
+                    f"{self.path} is not a memory of this version: it is another program's SQLite file, or an "
+                    "unreleased version's. Name another file."
                 )
             if version > len(self._steps):
                 raise MemoryStoreError(f"{self.path} was written by a later version of zorkgpt. Update zorkgpt.")
