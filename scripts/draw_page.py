@@ -2,7 +2,7 @@
 
     uv run python scripts/draw_page.py [WORKDIR]
 
-An existing run can be given. It needs five episodes, the last one with at least fifty turns.
+An existing run can be given. It needs five episodes, the last one with at least 56 turns.
 """
 
 import shutil
@@ -20,7 +20,7 @@ from session.game_configuration import GameConfiguration
 from zorkgpt.viewer.export import export_run
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
-_EPISODES, _TURN = 5, 50
+_EPISODES, _TURN = 5, 56
 _VIEWS = {
     "overview": ("#overview", "#overview .points li"),
     "view": (f"#{_EPISODES}:{_TURN}", "#memories .memory"),
