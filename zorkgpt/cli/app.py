@@ -86,7 +86,7 @@ def show_page(
     runs: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[RUN]...",
+            metavar="RUN",
             help="Story folder, or an episode folder below runs/. Several are shown side by side.",
         ),
     ] = None,

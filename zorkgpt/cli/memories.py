@@ -254,7 +254,7 @@ class ExportFormat(StrEnum):
 @memory_command()
 def export(
     manager: "SimpleMemoryManager",
-    target: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="New file. [default: print]")] = None,
+    target: Annotated[Path | None, typer.Argument(metavar="FILE", help="New file. [default: print]")] = None,
     file_format: Annotated[ExportFormat, typer.Option("--to", help="Format.")] = ExportFormat.MARKDOWN,
 ) -> None:
     """Print all memories, or write them to a new file."""
