@@ -27,7 +27,7 @@ LONGEST_FILES = (
     "test_ten_minutes.py",
     "test_docs.py",
     "test_integrations.py",
-    "test_scoring_plan.py",
+    "test_offline.py",
     "test_wheel.py",
     "test_server_limits.py",
     "test_story_folders.py",
