@@ -5,16 +5,16 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from platform import node
 
 from zorkgpt.errors import FileError, MemoryStoreError
-from zorkgpt.files import LOCK_TIMEOUT_S, AtomicFile, Disk, Stamp, reread_or_recover, write_file
+from zorkgpt.files import AtomicFile, Disk, Stamp, reread_or_recover, write_file
 from zorkgpt.knowledge.file import KnowledgeDocument, is_damaged, parse, render
 from zorkgpt.knowledge.lines import is_by_person
 from zorkgpt.knowledge.revision import Lessons, Revision
 from zorkgpt.log import get_logger
+from zorkgpt.memory.checks import utc_now
 from zorkgpt.memory.models import KNOWLEDGE, Memory, SubjectKey
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import Filters
@@ -55,11 +55,10 @@ class KnowledgeStore:
         path: Path | str,
         *,
         turn: Callable[[], TurnStamp | None] = lambda: None,
-        lock_timeout_s: float = LOCK_TIMEOUT_S,
         disk: Disk | None = None,
     ) -> None:
         self._turn = turn
-        self.file = AtomicFile(path, lock_timeout_s=lock_timeout_s, disk=disk)
+        self.file = AtomicFile(path, disk=disk)
         self.recovered = False
         """Whether the file was damaged and was restored."""
         self._memories = memories
@@ -188,7 +187,7 @@ class KnowledgeStore:
 
     def _record_edits(self, base: Sequence[Memory], edited: Sequence[Memory]) -> None:
         """Record the differences between the lines that the file showed and what somebody made of them."""
-        at = datetime.now(UTC).isoformat(timespec="microseconds")
+        at = utc_now()
         edits = FileEdits(_EditedLines(base, edited), {KNOWLEDGE: self._present()}, at, {}, self._versions)
         records = edits.since({KNOWLEDGE: base})
         for source in dict.fromkeys(record.source for record in records):

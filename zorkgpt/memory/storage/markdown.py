@@ -6,10 +6,9 @@ before it means that the process was killed before it replaced the file; an earl
 older copy; any other that somebody edited the file.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from typing import NamedTuple
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import LOCK_TIMEOUT_S, AtomicFile, Disk, Stamp, reread_or_recover
 from zorkgpt.log import get_logger
+from zorkgpt.memory.checks import utc_now
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import place_order
@@ -80,14 +80,7 @@ class MarkdownStore(SqliteFileStore):
     has_file = True
     lasting: FileMemories
 
-    def __init__(
-        self,
-        path: Path | str,
-        *,
-        lock_timeout_s: float = LOCK_TIMEOUT_S,
-        disk: Disk | None = None,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
+    def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
         self.file = AtomicFile(path, lock_timeout_s=lock_timeout_s, error=MemoryStoreError, disk=disk)
         database = sidecar(self.file.path, timeout_s=lock_timeout_s)
         self._digest = ""
@@ -99,7 +92,7 @@ class MarkdownStore(SqliteFileStore):
         rows = FileMemories(database, self._read_document)
         name = str(self.file.path)
         self._messages = FileMessages(self.file.path, lambda notice: self.notices.append(notice))
-        super().__init__(database, FullText(database), rows=rows, name=name, path=self.file.path, now=now)
+        super().__init__(database, FullText(database), rows=rows, name=name, path=self.file.path)
 
     def refresh(self) -> None:
         """Read the changes of other processes and people. Recover the file if it is damaged.
@@ -319,7 +312,7 @@ class MarkdownStore(SqliteFileStore):
         digest, last = digest_of(data), self._last_shown()
         document = parse(data or b"", self.lasting.sections)
         self._messages.problems(document)
-        at = self._now().isoformat(timespec="microseconds")
+        at = utc_now()
         records: list[HistoryRecord] | None
         with self._changing(None), self.lasting.changing(at=at):
             if last is None:

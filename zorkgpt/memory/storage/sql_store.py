@@ -6,7 +6,6 @@ SQLite has one writer at a time. On PostgreSQL, transactions with different plac
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from zorkgpt.files import LOCK_TIMEOUT_S, Recovery
 from zorkgpt.log import get_logger
+from zorkgpt.memory.checks import utc_now
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import column_of
 from zorkgpt.memory.scope import EVERYWHERE
@@ -68,19 +68,17 @@ class SqlStore:
         name: str,
         path: Path,
         rows: MemoryRows | None = None,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.database = database
         self.name = name
         self.path = path
         self.guard = database.guard
-        self.journal = Journal(database, now)
+        self.journal = Journal(database)
         self.answers = AnswerTable(database)
         self.recovered: Recovery | None = None
         self.notices: list[str] = []
         self._words = words
         self.lasting = MemoryRows(database) if rows is None else rows
-        self._now = now
         self._waiting: list[Callable[[], None]] = []
         """What to call when the running turn is committed."""
         self.refresh()
@@ -116,7 +114,7 @@ class SqlStore:
             try:
                 with self._changing(places):
                     rows.follow()
-                    at = self._now().isoformat(timespec="microseconds")
+                    at = utc_now()
                     with rows.changing(at=at):
                         if places is not None:
                             rows.read_ahead(places)
@@ -232,17 +230,11 @@ class PostgresStore(SqlStore):
 
     database: PostgresDatabase
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        lock_timeout_s: float = LOCK_TIMEOUT_S,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
+    def __init__(self, url: str, *, lock_timeout_s: float = LOCK_TIMEOUT_S) -> None:
         database = PostgresDatabase(url, lock_timeout_s=lock_timeout_s)
         folder = _own_folder(database.address)
         words = PostgresWords(database)
-        super().__init__(database, words, name=database.address, path=folder / "Memories.md", now=now)
+        super().__init__(database, words, name=database.address, path=folder / "Memories.md")
         self._vectors: VectorTable | None = None
 
     def vectors(self) -> "VectorTable":
@@ -300,17 +292,11 @@ class SqliteStore(SqliteFileStore):
         MemoryStoreError: If the file can't be read, or a later version wrote it.
     """
 
-    def __init__(
-        self,
-        path: Path | str,
-        *,
-        lock_timeout_s: float = LOCK_TIMEOUT_S,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        database = sqlite_record(path, timeout_s=lock_timeout_s)
+    def __init__(self, path: Path | str) -> None:
+        database = sqlite_record(path)
         # A memory without a file must not find `runs/` in the current folder.
         file = Path(os.devnull, IN_MEMORY) if str(path) == IN_MEMORY else database.path
-        super().__init__(database, FullText(database), name=str(database.path), path=file, now=now)
+        super().__init__(database, FullText(database), name=str(database.path), path=file)
 
 
 def sqlite_record(path: Path | str, *, timeout_s: float = LOCK_TIMEOUT_S) -> SqliteDatabase:

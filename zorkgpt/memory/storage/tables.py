@@ -1,17 +1,17 @@
 """The tables beside the memories: the journal and the answers of a model. The same on every database."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import takewhile
 from sys import maxsize
 from typing import Any, NamedTuple, Protocol
 
 from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.errors import MemoryStoreError, OutOfBounds
+from zorkgpt.memory.checks import utc_now
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import (
@@ -93,13 +93,8 @@ class Journal:
     Positions are row numbers.
     """
 
-    def __init__(
-        self,
-        database: Rows,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
+    def __init__(self, database: Rows) -> None:
         self._database = database
-        self._now = now
         self._scope = EVERYWHERE
 
     def within(self, scope: PlaceScope) -> "Journal":
@@ -140,7 +135,7 @@ class Journal:
         Args:
             at: The time in the format of `Memory.expires_at`. Defaults to now.
         """
-        at = at or self._now().isoformat(timespec="microseconds")
+        at = at or utc_now()
         self.add(HistoryRecord(at, change, source, turn_stamp) for change in changes)
 
     def add(self, records: Iterable[HistoryRecord]) -> None:

@@ -117,7 +117,7 @@ class WordIndex(Protocol):
 
 
 class FullText:
-    """The `WordIndex` of a SQLite file with the tables of `WORDS_SCHEMA`."""
+    """The `WordIndex` of a SQLite file with the table `zorkgpt_words`."""
 
     def __init__(self, database: "Rows") -> None:
         self._database = database
