@@ -25,7 +25,7 @@ _YOU = re.compile(r"\byou(?:r|rs)?\b", re.IGNORECASE)
 
 
 class RuleExtractor:
-    """An `Extractor` without a model."""
+    """Finds room descriptions, exits and enemies in the game's text, without a model."""
 
     def extract(self, said: GameText) -> Extraction:
         body = below_the_heading(said.response, said.location.name if said.location else "")

@@ -77,6 +77,8 @@ def after_change(memories: tuple[Memory, ...], change: Change) -> tuple[Memory, 
 
 def position_of(memories: tuple[Memory, ...], memory: Memory | None) -> int:
     """Return the position of this object, or else of an equal memory. `len(memories)` if there is none."""
+    if memory is None:
+        return len(memories)
     for position, candidate in enumerate(memories):
         if candidate is memory:
             return position

@@ -128,9 +128,9 @@ class MemoryChange:
     source: str
     """See `HistoryRecord.source`."""
     episode: int | str | None
-    """The turn in which a change between two turns was found. None if unknown."""
-    turn: int | None
     """None if unknown."""
+    turn: int | None
+    """The turn of the change. For a change between two turns, the later one. None if unknown."""
     before: Memory | None
     """None if the memory was added."""
     after: Memory | None

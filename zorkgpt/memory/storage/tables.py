@@ -224,11 +224,12 @@ class Journal:
             [(_key(episode_key(episode)), turn, self.size())],
         )
 
-    def turn_of(self, position: int) -> tuple[int | str, int] | None:
-        """Return the episode and turn that had the record at a position first. None if no turn has ended since."""
-        query = "SELECT episode, turn FROM zorkgpt_turns WHERE position >= %s ORDER BY position, id LIMIT 1"
-        rows = self._database.rows(query, (position,))
-        return (json.loads(rows[0][0]), int(rows[0][1])) if rows else None
+    def _next_end(self, position: int) -> tuple[int, TurnStamp | None]:
+        """Return the first end of a turn at or after a position, and the turn. None if no turn has ended since."""
+        query = "SELECT position, episode, turn FROM zorkgpt_turns WHERE position >= %s ORDER BY position, id LIMIT 1"
+        for end, episode, turn in self._database.rows(query, (position,)):
+            return int(end), TurnStamp(json.loads(episode), int(turn))
+        return maxsize, None
 
     def position_at(self, episode: int | str, turn: int) -> int:
         """Return the last position at the end of a turn. Changes after the last turn belong to it until the next one.
@@ -284,7 +285,8 @@ class Journal:
         return (record for _, record in self._read(self._database.rows(query, parameters)) if record is not None)
 
     def _read(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[int, HistoryRecord | None]]:
-        """Yield the positions and the records of the scope in rows. Changes between turns get the next turn."""
+        """Yield the positions and the records of the scope in ordered rows. Changes between turns get the next turn."""
+        end, ended = 0, None
         for position, text, column, source, kind, at, episode, turn, reverted_by in rows:
             values, place = _parsed(text), place_in(column)
             if not self._scope.contains(place):
@@ -297,9 +299,10 @@ class Journal:
                     values |= {"episode": json.loads(episode), "turn": turn}
                 record = record_of(values, place)
             if record is not None:
-                is_undated = record.turn_stamp is None and source not in UNDATED_SOURCES
-                if is_undated and (ended := self.turn_of(position)):
-                    record = replace(record, turn_stamp=TurnStamp(*ended))
+                if record.turn_stamp is None and source not in UNDATED_SOURCES:
+                    if position > end:
+                        end, ended = self._next_end(position)
+                    record = replace(record, turn_stamp=ended)
                 if self._scope.path and kind == "moved":
                     # The reason names the other place, which may be outside the scope.
                     record = replace(record, change=replace(record.change, reason=None))
