@@ -13,6 +13,7 @@ from tests.fixtures.hashing import HashingEmbeddings
 from tests.fixtures.memory import memory
 from zorkgpt.errors import ConfigurationError, MemoryEditError
 from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.parts import Parts
@@ -105,9 +106,50 @@ def test_recalled_text_is_fenced_labeled_and_visible(tmp_path):
     assert manager.recall(("shop", "cart")).startswith('Memories of "shop / cart". ')
 
 
+@pytest.mark.parametrize(
+    ("given", "titles", "left_out"),
+    [
+        ({}, ["Guard", "Coupon", "Lever"], ""),
+        ({"query": "gate"}, ["Guard", "Lever"], ""),
+        ({"query": "the lever of a gate", "limit": 1}, ["Lever"], ""),
+        ({"limit": 2}, ["Guard", "Coupon"], "(1 more memory not shown)"),
+        ({"budget_tokens": 25}, ["Guard"], "(2 more memories not shown)"),
+        ({"ancestors": True}, ["Guard", "Coupon", "Lever", "Hours", "Noon"], ""),
+        ({"ancestors": True, "query": "closed at noon"}, ["Hours", "Noon"], ""),
+        ({"query": "dragon"}, [], ""),
+    ],
+)
+def test_recall_is_limited_by_query_number_and_tokens(given, titles, left_out):
+    with SimpleMemoryManager.open(":memory:") as manager:
+        cart = ("acme", "shop", "cart")
+        manager.remember("acme", "All gates close at noon.", title="Noon")
+        manager.remember(cart[:2], "The shop is closed on Sundays.", title="Hours")
+        for title, text in (("Lever", GATE), ("Coupon", "The code is SAVE5."), ("Guard", "The gate is guarded.")):
+            manager.remember(cart, text, title=title)
+        text = manager.recall(cart, format=plain, **given)
+        lines = [line for line in text.splitlines() if line.startswith("[NOTE] ")]
+        assert [line.removeprefix("[NOTE] ").split(":")[0] for line in lines] == titles
+        assert text.splitlines()[len(lines) :] == ([left_out] if left_out else [])
+
+
+def test_recall_in_a_scope_includes_no_ancestors_of_the_scope(tmp_path):
+    with AgentMemory.open(tmp_path) as memory, AgentMemory.open(tmp_path, scope=("acme",)) as scoped:
+        memory.remember("acme", "It is large.", title="Whole")
+        memory.remember(("acme", "shop"), "It is small.", title="Shop")
+        memory.remember("other", "It is far.", title="Other")
+        scoped.remember(("shop", "cart"), "It is full.", title="Cart")
+        recalled = scoped.recall(("shop", "cart"), ancestors=True, format=plain)
+        assert recalled.splitlines() == [
+            "[NOTE] Whole: It is large.",
+            "[NOTE] Cart: It is full.",
+            "[NOTE] Shop: It is small.",
+        ]
+
+
 NEW = Memory("NOTE", "New", 1, "1", 0, "It opens nothing.", "permanent")
 CALLS = {
     "find": lambda memory, **given: memory.find(**given),
+    "recall": lambda memory, **given: memory.recall(1, **given),
     "remember": lambda memory, **given: memory.remember(1, AGAIN, **given),
     "search": lambda memory, **given: memory.search(**({"query": "lever"} | given)),
     "update": lambda memory, **given: memory.update("Lever", **given),
@@ -122,6 +164,9 @@ CALLS = {
 @pytest.mark.parametrize(
     ("call", "given", "error", "message"),
     [
+        ("recall", {"query": 3}, TypeError, "The query is 3, of the type int; it must be a string"),
+        ("recall", {"limit": -1}, ValueError, "The limit is -1; it must be an integer of 0 or more"),
+        ("recall", {"budget_tokens": 2.5}, ValueError, "The budget_tokens is 2.5; it must be an integer of 0 or more"),
         ("remember", {"turn": "3"}, TypeError, "The turn is '3', of the type str; it must be an integer"),
         ("remember", {"turn": True}, TypeError, "The turn is True"),
         ("remember", {"turn": -1}, ValueError, "The turn is -1"),

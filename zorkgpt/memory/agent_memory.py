@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 from weakref import WeakSet
@@ -29,6 +28,7 @@ from zorkgpt.memory.checks import (
     check_turn,
     check_wanted,
     check_world,
+    checked_count,
     checked_facts,
     checked_memory,
     checked_metadata,
@@ -38,7 +38,7 @@ from zorkgpt.memory.checks import (
 )
 from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.guards import NewMemory
-from zorkgpt.memory.ids import MemoryId
+from zorkgpt.memory.ids import MemoryId, memory_id
 from zorkgpt.memory.learning import Learner
 from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.parts import (
@@ -52,7 +52,7 @@ from zorkgpt.memory.parts import (
 )
 from zorkgpt.memory.places import LIMIT, checked_place, checked_prefix, has_prefix, is_place, place_in_words
 from zorkgpt.memory.recording import TurnRecorder
-from zorkgpt.memory.retrieval import LocatedMemory, Recalled, SearchResult, fenced, find_memory, shown
+from zorkgpt.memory.retrieval import Budget, LocatedMemory, Recalled, SearchResult, fenced, find_memory, shown
 from zorkgpt.memory.scope import PlaceScope, checked_scope
 from zorkgpt.memory.search import Searcher
 from zorkgpt.memory.settings import settings_of
@@ -337,17 +337,36 @@ class AgentMemory:
         return self._kept(new) if new else []
 
     @telemetry.traced("recall", shown=lambda text: [text] if text else [])
-    def recall(self, place: SubjectKey, *, format: Callable[[Recalled], str] = fenced) -> str:
+    def recall(
+        self,
+        place: SubjectKey,
+        query: str | None = None,
+        limit: int | None = None,
+        budget_tokens: int | None = None,
+        *,
+        ancestors: bool = False,
+        format: Callable[[Recalled], str] = fenced,
+    ) -> str:
         """Return the memories of a place, of the things there and of the game, for a prompt; "" if there are none.
 
         Args:
+            query: Limits the result to the memories that match it. See `search`.
+            limit: Maximum number of memories: the best matches, or without a query, the most important ones.
+            budget_tokens: Maximum length. Defaults to the setting `max_tokens_per_location`.
+            ancestors: Whether to include the memories of the shorter paths, such as ("acme",) for ("acme", "cart").
             format: Makes the text. Defaults to lines in a code fence, labeled as data. `plain` gives the lines alone.
 
         Raises:
-            TypeError, ValueError: If `place` is not a valid place.
+            TypeError, ValueError: If an argument is invalid.
         """
-        stored = self._stored(place)
-        text, located = self._selected(stored)
+        stored, budget = self._stored(place), self._settings.budget
+        if query is not None:
+            check_query(query, LIMIT)
+        if limit is not None:
+            budget = replace(budget, memories=checked_count("limit", limit))
+        if budget_tokens is not None:
+            budget = replace(budget, tokens=checked_count("budget_tokens", budget_tokens))
+        text, located = self._selected(stored, budget=budget, query=query, ancestors=ancestors)
         self._note_shown(stored, located)
         memories = tuple(each.memory for each in self._results(located))
         return format(Recalled(self._scope.relative(stored), self._known.name_of(stored), text, memories))
@@ -458,10 +477,7 @@ class AgentMemory:
         """
         at, since = None if place is None else self._stored(place), checked_time(after)
         wanted = Filters(at, persistence, status, category, episode, kind, metadata or {}, changed_after=since)
-        for name, number in (("limit", limit), ("offset", offset)):
-            if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-                raise ValueError(f"The {name} is {quoted(number)}; it must be an integer of 0 or more.")
-        limit, offset = min(limit, LIMIT), min(offset, LIMIT)
+        limit, offset = checked_count("limit", limit), checked_count("offset", offset)
         begins = None if prefix is None else checked_prefix(prefix)
         self._writer.refresh()
         with self.store.guard:
@@ -834,31 +850,68 @@ class AgentMemory:
         """
         return self._scope.absolute(checked_place(place))
 
-    def _selected(self, place: SubjectKey, *, unseen_only: bool = False) -> tuple[str, list[LocatedMemory]]:
-        """Return the text about a place and the memories in it."""
+    def _selected(
+        self,
+        place: SubjectKey,
+        *,
+        unseen_only: bool = False,
+        budget: Budget | None = None,
+        query: str | None = None,
+        ancestors: bool = False,
+    ) -> tuple[str, list[LocatedMemory]]:
+        """Return the text about a place and the memories in it.
+
+        Args:
+            budget: Defaults to that of the settings.
+        """
+        budget = budget or self._settings.budget
         self._writer.refresh()
         with self.store.guard:
             lasting, ledger = self.store.lasting, self._recorder.ledger
-            others = self._recalled_with(place)
-            persistent = {each: lasting.memories(each) for each in (place, *others)}
+            # Of memories with the same rank, those of later subjects come first.
+            subjects = (*(self._scope.above(place) if ancestors else ()), place, *self._recalled_with(place))
+            persistent = {each: lasting.memories(each) for each in subjects}
             ephemeral = {each: [*self._known.ephemeral.get(each, ())] for each in persistent}
             if unseen_only:
                 persistent[place] = self._recorder.unseen(persistent[place])
                 ephemeral[place] = self._recorder.unseen(ephemeral[place])
+            matches = None if query is None else self._matches(query, (persistent, ephemeral), budget.memories)
             places = {
                 id(memory): subject
                 for by_subject in (persistent, ephemeral)
                 for subject, memories in by_subject.items()
                 for memory in memories
             }
+            chosen = [
+                [
+                    memory
+                    for subject, memories in by_subject.items()
+                    for memory in memories
+                    if matches is None or (subject, memory_id(subject, memory)) in matches
+                ]
+                for by_subject in (persistent, ephemeral)
+            ]
             selection = shown(
-                list(chain.from_iterable(persistent.values())),
-                list(chain.from_iterable(ephemeral.values())),
+                *chosen,
                 episodes=episodes_of(lasting, place),
-                budget=self._settings.budget,
+                budget=budget,
                 now=lambda memory: ledger.contradicting_state(place, memory.claims) if is_place(place) else "",
             )
             return selection.text, [LocatedMemory(places[id(memory)], "", memory) for memory in selection.memories]
+
+    def _matches(
+        self, query: str, groups: Iterable[Mapping[SubjectKey, Iterable[Memory]]], most: int | None
+    ) -> set[tuple[SubjectKey, str]]:
+        """Return the places and ids of the memories that match a query best, among these."""
+        among = {
+            (place, memory_id(place, memory))
+            for by_place in groups
+            for place, memories in by_place.items()
+            for memory in memories
+        }
+        most = len(among) if most is None else min(most, len(among))
+        found = self._searcher.search(query, most, Filters(among=among))
+        return {(result.located.location_id, result.located.id) for result in found}
 
     def _note_shown(self, place: SubjectKey, located: Iterable[LocatedMemory]) -> None:
         """Record that the agent sees these memories before it acts at a place, for their counts of trials."""

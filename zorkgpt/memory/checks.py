@@ -175,6 +175,17 @@ def check_query(query: object, most: object) -> None:
         raise TypeError(f"The number of results is {quoted(most)}; it must be an integer.")
 
 
+def checked_count(name: str, count: object) -> int:
+    """Return a number, or the largest one that a database accepts.
+
+    Raises:
+        ValueError: If it is not an integer of 0 or more.
+    """
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        raise ValueError(f"The {name} is {quoted(count)}; it must be an integer of 0 or more.")
+    return min(count, LIMIT)
+
+
 def check_threshold(threshold: object) -> None:
     """Raise TypeError or ValueError unless the minimum score of a search is a number from 0 to 1."""
     if isinstance(threshold, bool) or not isinstance(threshold, (int, float)):

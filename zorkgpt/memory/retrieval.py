@@ -38,6 +38,8 @@ class Budget:
     failures: int = 5
     markers: bool = True
     """Whether lines include the persistence."""
+    memories: int | None = None
+    """None for any number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +244,7 @@ def _chosen(ranked: list[Memory], budget: Budget, now: Callable[[Memory], str]) 
             allowed.append(memory)
             if memory.category in remaining and not is_free:
                 remaining[memory.category] -= 1
+    allowed = allowed[: budget.memories]
     text = _text(allowed, len(ranked) - len(allowed), write)
     if estimated_tokens(text) <= budget.tokens:
         return Shown(text, tuple(allowed))

@@ -26,6 +26,11 @@ class PlaceScope:
         """Return whether a stored key belongs to the scope. None is the key of text outside any place."""
         return not self.path or (place is not None and has_prefix(place, self.path))
 
+    def above(self, place: SubjectKey) -> list[SubjectKey]:
+        """Return the places of the scope that contain a stored key, the widest first."""
+        path = path_of(place) if is_place(place) else ()
+        return [checked_place(path[:length]) for length in range(len(self.path) + 1, len(path))]
+
     @overload
     def absolute(self, place: PlaceKey) -> PlaceKey: ...
     @overload
