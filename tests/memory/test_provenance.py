@@ -88,7 +88,7 @@ def test_explanation_of_a_real_run_lists_when_it_was_shown(tmp_path):
         run.play_episode()
         run.play_episode()
         turns = turns_of(tmp_path, 1) + turns_of(tmp_path, 2)
-        located = [each for each in run.simple_memory.memories_at() if is_place(each.location_id)]
+        located = [each for each in run.simple_memory.all_memories() if is_place(each.location_id)]
         kept = {(each.memory.title, each.location_id) for each in located}
         explanations = [explanation for title, place in kept for explanation in run.simple_memory.explain(title, place)]
     assert any(each.shown for each in explanations)

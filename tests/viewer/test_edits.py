@@ -62,6 +62,20 @@ def test_pin_and_hide_can_be_undone(workdir, mark):
     assert mark not in (workdir / "Memories.md").read_text()
 
 
+def test_last_change_can_be_undone_until_the_memory_is_gone(workdir):
+    with SimpleMemoryManager.open(workdir / "Memories.md") as memory:
+        assert memory.invalidate_memory(10, WRONG.title, "It struck.")
+    assert send_edit(workdir, pinned=True).status_code == 400
+    assert send_edit(workdir, vetoed=True).status_code == 200
+    for expected in ("SUPERSEDED", "ACTIVE"):
+        assert send_edit(workdir, undo=True).json()["memory"]["status"] == expected
+    [thread] = client(workdir).get("/api/places/10").json()["threads"]
+    assert [version["kind"] for version in thread] == ["added", "invalidated", "vetoed", "reverted", "reverted"]
+    assert send_edit(workdir, undo=True).json() == {"memory": None}
+    assert current_memories(workdir) == []
+    assert send_edit(workdir, undo=True).status_code == 400
+
+
 def test_concurrent_change_is_not_overwritten(workdir):
     assert send_edit(workdir, text="The troll attacks.").status_code == 200
     answer = send_edit(workdir, text="The troll sleeps.")

@@ -11,8 +11,9 @@ from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryKind, Memor
 from zorkgpt.memory.places import place_in_words
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import as_kept, single_spaced
-from zorkgpt.memory.storage.history import TurnStamp, kind_of
+from zorkgpt.memory.storage.history import COUNTED, TurnStamp, kind_of
 from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.reverting import revert
 from zorkgpt.memory.storage.versions import is_current, superseded
 
 LASTING = tuple(kind for kind in Persistence if kind.outlives_episode)
@@ -116,6 +117,27 @@ def edit(
         if new != old:
             new = draft.replace(location_id, old, new, kind_of(old, new), wanted.reason)
     return new
+
+
+def undo_last_change(store: Store, location_id: SubjectKey, title: str, *, expected: str) -> Memory | None:
+    """Revert the last change of a lasting memory, other than a count. Return the memory, or None if it is gone.
+
+    Raises:
+        MemoryEditError: If the memory does not exist, or nothing can be undone.
+        MemoryConflict: If the memory is not the expected one. Nothing was changed.
+        MemoryStoreError: If the store can't be read, locked or written.
+    """
+    with store.transaction(source="person") as draft:
+        id = memory_id(location_id, _find(draft, location_id, title, expected))
+        changes = [
+            record
+            for record in store.journal.history(location_id, id)
+            if record.reverted_by is None and record.change.kind not in ("reverted", "moved", *COUNTED)
+        ]
+        found = revert(store.journal, draft, changes[-1:], source="person")
+        if not found or found[0].kept_because:
+            raise MemoryEditError(f"No change of {title!r} at {place_in_words(location_id)} can be undone.")
+        return found[0].before
 
 
 def _find(draft: Draft, location_id: SubjectKey, title: str, expected: str | None) -> Memory:

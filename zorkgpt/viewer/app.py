@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from zorkgpt.errors import MemoryConflict, MemoryEditError, MemoryStoreError, ViewerError
-from zorkgpt.memory.editing import Edit, edit
+from zorkgpt.memory.editing import Edit, edit, undo_last_change
 from zorkgpt.memory.models import SubjectKey, fields_of
 from zorkgpt.memory.places import parse_place
 from zorkgpt.memory.storage.markdown import MarkdownStore
@@ -42,6 +42,8 @@ class EditRequest(BaseModel):
     pinned: bool | None = None
     vetoed: bool | None = None
     reason: str | None = None
+    undo: bool = False
+    """Undo the last change of the memory. The other fields are ignored."""
 
 
 def change(files: RunFiles, place: SubjectKey, body: bytes) -> tuple[int, dict[str, Any]]:
@@ -52,18 +54,22 @@ def change(files: RunFiles, place: SubjectKey, body: bytes) -> tuple[int, dict[s
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the request"
         return 400, {"error": f"Invalid request: {where}: {first['msg']}."}
-    changes = Edit(**requested.model_dump(exclude={"title", "expected"}))
+    changes = Edit(**requested.model_dump(exclude={"title", "expected", "undo"}))
     try:
         # Opened for each edit, so that the store doesn't stay in memory.
         store = MarkdownStore(files.memory_path)
-        memory = edit(store, place, requested.title, changes, expected=requested.expected)
+        title, expected = requested.title, requested.expected
+        if requested.undo:
+            memory = undo_last_change(store, place, title, expected=expected)
+        else:
+            memory = edit(store, place, title, changes, expected=expected)
     except MemoryConflict as error:
         return 409, {"error": str(error)}
     except MemoryEditError as error:
         return 400, {"error": str(error)}
     except MemoryStoreError as error:
         return 503, {"error": str(error)}
-    return 200, {"memory": fields_of(memory)}
+    return 200, {"memory": None if memory is None else fields_of(memory)}
 
 
 # Starlette is in the optional extra `viewer`, so it is imported on use.

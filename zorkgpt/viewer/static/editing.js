@@ -1,4 +1,4 @@
-// Editing memories, if the viewer was started with --edit: edit, pin or hide.
+// Editing memories, if the viewer was started with --edit: edit, pin, hide, or undo the last change.
 import { button, el, shorten } from "./dom.js";
 import { hasToken, send } from "./api.js";
 import { announce, atNewest, placeKey, run, turnNumber, view } from "./run.js";
@@ -10,6 +10,7 @@ const CHOICES = {
   persistence: ["core", "permanent"],
   status: ["ACTIVE", "TENTATIVE", "SUPERSEDED"],
 };
+const COUNTED = new Set(["seen again", "credited"]);
 const NAMES = { category: "Category", kind: "Kind", persistence: "Class", status: "Status" };
 
 // The buttons for changing a memory. Edits apply to its current version, whatever turn is selected. Ephemeral and removed
@@ -17,9 +18,11 @@ const NAMES = { category: "Category", kind: "Kind", persistence: "Class", status
 export function editTools(place, thread) {
   const { memory, gone } = stateAt(thread, Infinity);
   if (!run.edit || !hasToken() || gone || memory.persistence === "ephemeral") return [];
+  const undoable = thread.filter(({ kind }) => !COUNTED.has(kind)).reduce((left, { kind }) => left + (kind === "reverted" ? -1 : 1), 0) > 0;
   const mark = (name, words, undo) => button(memory[name] ? undo : words, () => change(place, memory, { [name]: !memory[name] }), { class: "small" });
   return [el("span", { class: "tools" }, button("Edit", () => correct(place, memory), { class: "small" }),
-    memory.status !== "SUPERSEDED" && mark("pinned", "Pin", "Unpin"), mark("vetoed", "Hide", "Unhide"))];
+    memory.status !== "SUPERSEDED" && mark("pinned", "Pin", "Unpin"), mark("vetoed", "Hide", "Unhide"),
+    undoable && button("Undo", () => change(place, memory, { undo: true }), { class: "small", title: "Undo the last change of this memory" }))];
 }
 
 async function change(place, memory, wanted, report = showError) {
