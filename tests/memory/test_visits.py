@@ -76,11 +76,12 @@ def test_visit_is_written_with_what_the_exit_taught(state, tmp_path):
     assert disk.written.count(str(path)) == 1
 
 
-def test_visit_is_written_with_the_first_turn_or_at_the_end(state, tmp_path):
+def test_visit_is_written_with_the_move(state, tmp_path):
     path = tmp_path / "Memories.md"
     manager = a_manager_with_two_places(state, path, Disk())
     manager.record_action_outcome(5, "Hall", "up", "Attic", UP)
     assert manager.get_visits(6) == (2, 2)
+    assert visits_of_the_attic(path) == "**Visits:** 2 | **Episodes:** 2, 3"
     manager.record_action_outcome(6, "Attic", "wait", "Time passes.")
     assert visits_of_the_attic(path) == "**Visits:** 2 | **Episodes:** 2, 3"
     manager.record_action_outcome(5, "Hall", "up", "Attic", UP)

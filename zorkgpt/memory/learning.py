@@ -149,7 +149,7 @@ class Learner:
                 self._invalidate_contradicted(turn.context.turn)
         # Before an answer comes, the player may act again.
         if question is None or self._writer.credit.is_pending:
-            self._writer.count(self._state.turn)
+            self._writer.count()
         return question
 
     def learn(self, question: SynthesisRequest | None) -> None:
@@ -164,7 +164,7 @@ class Learner:
             self._state.begin_recording(question)
             if self.synthesizer is not None and self._learn_from(question, self.synthesizer):
                 self._invalidate_contradicted(self._state.turn or question.context.turn)
-        self._writer.count(self._state.turn)
+        self._writer.count()
 
     @contextmanager
     def _errors_logged(self, location_id: PlaceKey) -> Iterator[None]:

@@ -15,30 +15,19 @@ class Visits:
 
     def __init__(self) -> None:
         self._here: PlaceKey | None = None
-        self._just_reached: PlaceKey | None = None
-        """The location that the player has just reached, without a turn there yet."""
         self._uncounted: dict[SubjectKey, list[int | str]] = {}
 
     def enter(self, location_id: PlaceKey, episode: int | str) -> None:
         """Record that the player is here now. A new visit is kept until it is counted in the file."""
-        self._just_reached = None
         if location_id != self._here:
             self._here = location_id
             self._uncounted.setdefault(location_id, []).append(episode)
 
     def record_move(self, location_id: PlaceKey | None, episode: int | str) -> None:
-        """Record a move to this location, or to an unknown one if None.
-
-        Until the next turn, the visit is only written together with other changes.
-        """
+        """Record a move to this location, or to an unknown one if None."""
         self._here = None
         if location_id is not None:
             self.enter(location_id, episode)
-            self._just_reached = location_id
-
-    def include_reached(self) -> None:
-        """Include the location that was just reached, because no turn follows."""
-        self._just_reached = None
 
     def uncounted(self, subject: SubjectKey) -> tuple[int | str, ...]:
         """Return the episode of each visit that is not counted in the file yet. () for other subjects."""
@@ -61,8 +50,8 @@ class Visits:
         return heading_of(lasting, location_id).visits + len(uncounted), len(episodes)
 
     def are_waiting(self, lasting: LastingMemories) -> bool:
-        """Return whether there are uncounted visits, with a turn, to locations in the file."""
-        return bool(lasting.headings(place for place in self._uncounted if place != self._just_reached))
+        """Return whether there are uncounted visits to locations in the file."""
+        return bool(lasting.headings(self._uncounted))
 
     def count_in(self, draft: Draft) -> None:
         """Count the visits to all locations in the draft. Call `written` once it is stored."""
@@ -85,7 +74,7 @@ class Visits:
 
     def reset(self) -> None:
         """Begin a new episode."""
-        self._here = self._just_reached = None
+        self._here = None
 
     def drop(self) -> None:
         """Drop the uncounted visits."""
@@ -95,13 +84,10 @@ class Visits:
         """Return the visits of the episode as plain values."""
         return {
             "here": self._here,
-            "just_reached": self._just_reached,
             "uncounted": [[place, list(episodes)] for place, episodes in self._uncounted.items()],
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Continue an interrupted episode from what `snapshot` returned."""
-        self._here, self._just_reached = (
-            None if saved[name] is None else saved_place(saved[name]) for name in ("here", "just_reached")
-        )
+        self._here = None if saved["here"] is None else saved_place(saved["here"])
         self._uncounted = {saved_place(place): list(of) for place, of in saved["uncounted"]}

@@ -349,16 +349,11 @@ class MemoryWriter:
                 self._log.warning("changes of ephemeral memories are not journaled", extra={"error": str(error)})
             self._is_note_lost = True
 
-    def count(self, turn: int | None = None) -> None:
+    def count(self) -> None:
         """Write the visits and the results of memories that no other write has included.
 
         If this fails, they are written later.
-
-        Args:
-            turn: The current turn. None if no turn follows, so that the last arrival counts too.
         """
-        if turn is None:
-            self.visits.include_reached()
         with suppress(MemoryStoreError):
             if self.credit.is_pending or self.visits.are_waiting(self.store.lasting):
                 with self.changing(lasting=True, counts_only=True):
