@@ -3,11 +3,14 @@
 import json
 import shutil
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from game_interface.story import find_story
+from orchestration.players import PLAYERS, PlayerChoice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.history import TurnRecord
 from tests.fixtures.kills import kill, killed
@@ -18,6 +21,7 @@ from zorkgpt.errors import CheckpointError, LLMError, MemoryStoreError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
+from zorkgpt.player import AgentDecision, Player, PlayerContext
 from zorkgpt.runlog.episodes import last_end, playing_lock, read_episode
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed
 from zorkgpt.runlog.saved_episodes import find_resumable
@@ -61,6 +65,16 @@ def test_killed_episode_resumes(tmp_path):
     assert comparable_turns(tmp_path / "killed") == comparable_turns(tmp_path / "whole")
 
 
+@contextmanager
+def full_disk(run: ZorkOrchestratorV2) -> Iterator[None]:
+    """Let no turn be recorded in this block."""
+    failing = "SELECT RAISE(FAIL, 'the disk is full')"
+    fail = f"CREATE TRIGGER full BEFORE INSERT ON zorkgpt_events WHEN new.kind = 'turn' BEGIN {failing}; END"
+    run.services.record.put(fail, [()])
+    yield
+    run.services.record.put("DROP TRIGGER full", [()])
+
+
 def test_turn_that_cannot_be_committed_is_played_again(tmp_path):
     with a_run(tmp_path / "whole", turns=12) as run:
         run.play_episode()
@@ -68,14 +82,10 @@ def test_turn_that_cannot_be_committed_is_played_again(tmp_path):
         for _ in range(3):
             run.process_turn()
         state = run.services.game.save_state()
-        failing = "SELECT RAISE(FAIL, 'the disk is full')"
-        fail = f"CREATE TRIGGER full BEFORE INSERT ON zorkgpt_events WHEN new.kind = 'turn' BEGIN {failing}; END"
-        run.services.record.put(fail, [()])
-        with pytest.raises(MemoryStoreError, match="the disk is full"):
+        with full_disk(run), pytest.raises(MemoryStoreError, match="the disk is full"):
             run.process_turn()
         assert run.services.game.save_state() == state
         assert saved_in(tmp_path / "full").checkpoint.turn == 3
-        run.services.record.put("DROP TRIGGER full", [()])
     with a_run(tmp_path / "full", turns=12) as run:
         run.play_episode(resume=1)
     assert comparable_turns(tmp_path / "full") == comparable_turns(tmp_path / "whole")
@@ -244,11 +254,34 @@ def test_ephemeral_memories_are_restored(tmp_path):
         assert run.simple_memory.get_ephemeral_count(place) == 1
 
 
-def test_given_action_replaces_the_saved_decision(interrupted):
-    with a_run(interrupted, turns=12) as run:
-        resume(run, 4)
-        record = run.process_turn("inventory")
-    assert (record.turn, record.transition.action, record.player) == (5, "inventory", "given")
+class Changing(Player):
+    """Never chooses the same command again."""
+
+    commands = iter(COMMANDS)
+
+    def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
+        return AgentDecision(next(self.commands), "")
+
+
+@pytest.mark.parametrize(("given", "player"), [(None, "changing"), ("inventory", "given")])
+def test_own_players_decision_is_played_again_unless_an_action_is_given(tmp_path, monkeypatch, given, player):
+    monkeypatch.setitem(PLAYERS, "changing", lambda services: Changing())
+    choice = PlayerChoice("changing", "a test", None)
+    with a_run(tmp_path, choice=choice) as run:
+        run.process_turn()
+        monkeypatch.setattr(Changing, "commands", iter(["wait"]))
+        fail = "BEGIN SELECT RAISE(FAIL, 'the disk is full'); END"
+        run.services.record.put(
+            f"CREATE TRIGGER full BEFORE INSERT ON zorkgpt_events WHEN new.kind = 'turn' {fail}", [()]
+        )
+        with pytest.raises(MemoryStoreError, match="the disk is full"):
+            run.process_turn()
+        run.services.record.put("DROP TRIGGER full", [()])
+    monkeypatch.setattr(Changing, "commands", iter(COMMANDS))
+    with a_run(tmp_path, choice=choice) as run:
+        resume(run, 1)
+        record = run.process_turn(given)
+    assert (record.turn, record.transition.action, record.player) == (2, given or "wait", player)
 
 
 def scripted(workdir: Path, log: Path, *, die_at: int | None = None) -> ZorkOrchestratorV2:
