@@ -53,6 +53,11 @@ class Document:
     """The line ending."""
 
     @cached_property
+    def data(self) -> bytes:
+        """The bytes of the file."""
+        return b"".join(map(_data, self.sections))
+
+    @cached_property
     def section_indexes(self) -> Mapping[SubjectKey, tuple[int, ...]]:
         """The indexes of the sections of each location. A person may have made several for one location."""
         indexes: dict[SubjectKey, tuple[int, ...]] = {}
@@ -317,7 +322,7 @@ def line_end(data: bytes) -> str:
 
 
 def render(document: Document) -> bytes:
-    return b"".join(map(_data, document.sections))
+    return document.data
 
 
 def _index_of(document: Document, place: SubjectKey, memory: Memory) -> int:

@@ -101,6 +101,8 @@ class MarkdownStore(SqliteFileStore):
             MemoryStoreError: If the file can't be read. The memories stay the same.
         """
         with self.guard:
+            if self.database.is_turn:
+                return
             self._abandon()
             if not self._is_as_seen():
                 self._look()
@@ -123,8 +125,9 @@ class MarkdownStore(SqliteFileStore):
             MemoryStoreError: If the file can't be locked or read, or the changes can't be recorded. Nothing is changed.
         """
         with self.guard, self.file.locked():
-            self._abandon()
-            self._catch_up()
+            if not self.database.is_turn:
+                self._abandon()
+                self._catch_up()
             try:
                 with super().transaction(source=source, turn_stamp=turn_stamp, places=places) as draft:
                     yield draft
@@ -212,7 +215,7 @@ class MarkdownStore(SqliteFileStore):
     def _catch_up(self) -> None:
         """Record the edits of the file, and write it if it doesn't show the record. The file must be locked."""
         for _ in range(_ATTEMPTS):
-            if self._is_as_seen() and not self.database.is_copy and self._needs_no_write:
+            if self._is_as_seen() and not self.database.is_copy and self._digest == self._recorded:
                 return
             if (read := self._read_again()) is None:
                 return
@@ -221,8 +224,7 @@ class MarkdownStore(SqliteFileStore):
             self._merge(data)
             self._seen = stamp, self.database.version()
             try:
-                if not self.database.is_turn:
-                    self._show()
+                self._show()
             except MemoryStoreError as error:
                 self._messages.unwritten(error)
             if self._seen is not None:
@@ -287,11 +289,6 @@ class MarkdownStore(SqliteFileStore):
         """The last digest of the record. It differs from that of the file if the file must be written."""
         last = self._last_shown()
         return last.digest if last else ""
-
-    @property
-    def _needs_no_write(self) -> bool:
-        """Whether the file shows the record, or will be written later."""
-        return self._digest == self._recorded or self.database.is_turn
 
     def _last_shown(self) -> _ShownContent | None:
         """Return the last content of the record. None if there is no record."""

@@ -90,6 +90,9 @@ class SqlStore:
             MemoryStoreError: If the database can't be read.
         """
         with self.guard:
+            if self.database.is_turn:
+                # Nobody else can write.
+                return
             # A signal that arrives at the end of a transaction can leave it open.
             if self.database.abandon():
                 self.lasting.forget()
@@ -113,7 +116,8 @@ class SqlStore:
             self._prepare()
             try:
                 with self._changing(places):
-                    rows.follow()
+                    if not self.database.is_turn:
+                        rows.follow()
                     at = utc_now()
                     with rows.changing(at=at):
                         if places is not None:
@@ -178,6 +182,7 @@ class SqlStore:
             self._waiting = []
             try:
                 with self.database.turn():
+                    self.lasting.follow()
                     yield
             except BaseException:
                 self.lasting.forget()
