@@ -30,9 +30,6 @@ from zorkgpt.runlog.episode_log import LastAnswers
 from zorkgpt.runlog.events import PlayerKind
 from zorkgpt.runlog.saved_episodes import SavedEpisode
 
-_REPEATABLE = (PlayerKind.RULES, PlayerKind.WALKTHROUGH)
-"""The players that decide in the same way again, unless a model is asked. Others may not."""
-
 
 @dataclass(frozen=True)
 class Managers:
@@ -208,7 +205,7 @@ class TurnCycle:
         return self._memory.get_location_memory(now.location.num, unseen_only=True)
 
     def _decide(self, action: str | None, now: Observation, memories: str, notices: Sequence[str]) -> TurnDecision:
-        """Return the decision of this turn, after recording it, unless the player would decide in the same way again.
+        """Return the decision of this turn, after recording it.
 
         A turn that is played again after an interruption has the same decision as before.
         """
@@ -231,8 +228,7 @@ class TurnCycle:
             score=self._managers.rejections.score_of(chosen.action),
             noted=tool_notes.facts,
         )
-        if action is not None or self._services.llm or self._services.options.choice.kind not in _REPEATABLE:
-            self._managers.checkpoints.decide(decision)
+        self._managers.checkpoints.decide(decision)
         self._watch.lap(Part.LOGGING)
         return decision
 
