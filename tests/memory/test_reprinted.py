@@ -12,8 +12,8 @@ from zorkgpt.memory.claims import parse_claim
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import GAME, INVALIDATION_MARKER, Thing
 from zorkgpt.memory.storage.document import parse, render
+from zorkgpt.memory.storage.entry import Entry
 from zorkgpt.memory.storage.lasting import EVERY
-from zorkgpt.memory.storage.section import read_entry
 
 
 def content(data: bytes):
@@ -123,7 +123,8 @@ def test_header_and_text_can_be_wrapped_in_any_way(body):
 
 def test_comma_that_lost_its_backslash_belongs_to_its_field():
     fields = "action: troll, give axe → changed, claims: rope, wet #4 here, later 7x"
-    entry = read_entry(f"**[NOTE - PERMANENT] A** *(Ep1, T1, {fields})*\nText.\n")
+    read = parse(f"## Location 5: Hall\n\n**[NOTE - PERMANENT] A** *(Ep1, T1, {fields})*\nText.\n".encode())
+    [entry] = (part for section in read.sections for part in section.parts if isinstance(part, Entry))
     assert entry.memory == memory(
         "A",
         text="Text.",

@@ -350,12 +350,6 @@ def _changed(section: LocationSection, eol: str, **fields: Any) -> LocationSecti
     return replace(section, problems=(), **fields)
 
 
-def read_entry(text: str) -> Entry:
-    """Parse the entry of one memory."""
-    plain = _PLAIN.fullmatch(text) if _is_simple(text) else None
-    return parse_entry(_lines(text)) if plain is None else _plain_entry(plain)
-
-
 def _with_memory(section: LocationSection, memory: Memory, eol: str) -> LocationSection:
     """Return the section with another memory after the last one, or at the place for the first one."""
     parts, entry = section.parts, render_entry(memory, eol=eol)
