@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -85,13 +84,6 @@ class MapManager(BaseManager):
             self._learner.learn(record.transition, record.extraction.exits if record.extraction else ())
             self._add_exits(record.named_exits)
             self.graph.learned_turns[record.episode] = record.turn
-
-    def undo_turn(self) -> None:
-        """Forget the last turn, because its changes can't be committed and it will be played again."""
-        state = self.game_state
-        if self._remember and self.graph.learned_turns.get(state.episode_id) == state.turn_count:
-            with suppress(ZorkGPTError):
-                self._file.undo()
 
     def learn_named_exits(self, named: Iterable[NamedExits]) -> None:
         """Add the exits that a model found in texts."""

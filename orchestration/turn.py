@@ -173,7 +173,6 @@ class TurnCycle:
                 finish(record)
         except MemoryStoreError:
             self._game.restore_state(game)
-            self._services.map.undo_turn()
             raise
         self._watch.lap(Part.LOGGING)
         return record

@@ -59,18 +59,6 @@ class MapFile:
         change()
         self._unsaved.append(change)
 
-    def undo(self) -> None:
-        """Undo the last change: repeat the earlier ones on the file's map.
-
-        Raises:
-            FileError: If the file can't be read.
-            MapFileError: If a later version wrote it.
-        """
-        earlier = self._unsaved[:-1]
-        self.load()
-        for change in earlier:
-            self.change(change)
-
     def save(self) -> None:
         """Write the map atomically.
 
