@@ -208,7 +208,7 @@ def test_ctrl_c_saves_the_episode(tmp_path):
 def test_games_lists_bundled_stories():
     done = command("games")
     assert done.returncode == 0
-    assert "(bundled): Slack Water, version 5, release 3" in done.stdout
+    assert "(bundled): Slack Water, version 5, release 4" in done.stdout
     assert "known: player: object 21; location: Causeway End; score: from the story's memory;" in done.stdout
     assert "Not known" not in done.stdout
     assert "infrastructure/" in done.stdout

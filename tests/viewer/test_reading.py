@@ -23,7 +23,7 @@ def address(tmp_path_factory):
 
 
 def test_text_has_enough_contrast(address, open_page):
-    page = open_page(f"{address}#2:24")
+    page = open_page(f"{address}#2:25")
     expect(page.locator("#memories .memory").first).to_be_visible()
     for known in ("Memories", "Objectives", "Knowledge"):
         page.locator("#known-tabs").get_by_role("button", name=known).click()
