@@ -7,7 +7,7 @@ import pytest
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from tests.fixtures.runs import MODEL, a_run, a_walkthrough
-from tests.fixtures.walkthrough import BUNDLED_SEED, get_bundled_walkthrough
+from tests.fixtures.walkthrough import BUNDLED_SEED, get_bundled_walkthrough, turn_of
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.runlog.episodes import read_episode
@@ -45,7 +45,8 @@ def test_objective_is_in_the_prompt_until_reached(tmp_path):
     with a_run(tmp_path, choice=MODEL, turns=len(commands), seed=BUNDLED_SEED, llm=llm) as run:
         end = run.play_episode()
     shown = [LINE in call.prompt for call in llm.calls if call.role == "agent"]
-    put = commands.index("put amber bead in chest") + 1
+    put = turn_of(commands, "fill bottle", "south", "south")
+    """The turn of the return to the open chest, into which the bead goes by itself."""
     assert end.turns == len(commands)
     proposed = next(turn for turn in reviewed if turn >= 32)
     assert proposed < put
