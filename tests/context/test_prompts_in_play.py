@@ -18,6 +18,10 @@ OTHER_ROLES = {"memory": 6000, "objectives": 6000, "summary": 6000, "knowledge":
 REMEMBERED = re.compile(r"^## (?:Memories of this place|Remembered dangers)\n(.*?)(?=^## |\Z)", re.S | re.M)
 """Memories of this place, and dangers of its neighbors."""
 FENCE_AND_VISITS = 40
+IN_THE_HALL = (
+    *("close chest", "open chest", "drop sword", "take sword"),
+    *("drop letter", "take letter", "turn on lamp", "turn off lamp"),
+)
 
 
 def _beginning(prompt: str) -> str:
@@ -54,6 +58,9 @@ def check(run, llm, commands: list[str]) -> None:
 @pytest.mark.slow
 def test_prompts_of_the_bundled_story(tmp_path: Path, bundled_story: Path):
     commands = get_bundled_walkthrough()
+    # Enough turns in the hall to exceed the budget of its memories.
+    at = commands.index("open chest") + 1
+    commands[at:at] = IN_THE_HALL
     check(*a_chatty_run(tmp_path, bundled_story, commands, BUNDLED_SEED, history_tokens=4000), commands)
 
 

@@ -28,7 +28,7 @@ def turns(played) -> list[PromptedTurn]:
 def test_map_has_exactly_the_true_moves(played, request):
     name = request.node.callspec.params["played"]
     true = true_moves(name, request.getfixturevalue(name))
-    assert len(true) == {"bundled_story": 67, "zork1": 243}[name]
+    assert len(true) == {"bundled_story": 61, "zork1": 243}[name]
     assert played.moves == Counter(true)
 
 
@@ -40,7 +40,7 @@ def test_named_and_possible_exits_are_listed(turns):
         named = named_in(below_the_name) & turn.moves if not turn.context.observation.dark else frozenset()
         wanted += len(named)
         listed += len(named & turn.ways.keys())
-    assert wanted > 100
+    assert wanted > 90
     print(f"recall of exits: {listed} of {wanted}")
     assert listed >= LEAST * wanted
 
@@ -53,7 +53,7 @@ def test_listed_exits_exist_or_are_marked_as_doubtful(turns):
         offered = sure & set(DIRECTIONS)
         listed += len(offered)
         right += len(offered & (turn.moves | turn.closed))
-    assert listed > 100
+    assert listed > 80
     print(f"precision of exits: {right} of {listed}")
     assert right >= LEAST * listed
 
