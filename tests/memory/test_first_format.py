@@ -9,9 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from zorkgpt.cli.memory_changes import app
-from zorkgpt.errors import MemoryStoreError
+from zorkgpt.errors import CheckpointError, MemoryStoreError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
+from zorkgpt.run_folder import run_directory
+from zorkgpt.runlog.saved_episodes import find_resumable
 
 DATA = Path(__file__).parents[1] / "data" / "first_format.sql"
 
@@ -99,3 +101,9 @@ def test_history_of_the_first_format_is_copied(old_file):
         rug = manager.get("Rug")
         assert (rug.memory.created_at, rug.memory.source) == ("2026-11-20T10:00:00.000001+00:00", "person")
         assert [(change.at, change.kind) for change in manager.history(rug.id)] == [(rug.memory.created_at, "added")]
+
+
+def test_episode_of_the_first_format_is_not_resumed(old_file):
+    run_directory(old_file.parent, 1).mkdir(parents=True)
+    with pytest.raises(CheckpointError, match="an earlier version has played it. Omit --resume to start a new episode"):
+        find_resumable(old_file.parent, "episode_log.jsonl")

@@ -184,4 +184,4 @@ def _obstacle(directory: Path, events: Events, log: Path) -> str | None:
     if packed(log).is_file():
         return "it is old, and its log was compressed"
     is_over = events.last(int(directory.name), EventKind.TRAIL) is not None
-    return "it is over" if is_over else "it was cut short before it began"
+    return "it is over" if is_over else "it was cut short before it began, or an earlier version has played it"
