@@ -154,6 +154,17 @@ def test_edit_in_browser_while_another_process_adds_memories(workdir, open_page)
     assert (memories[WRONG.title].vetoed, memories[WRONG.title].pinned) == (False, True)
 
 
+def test_opened_list_of_hidden_memories_stays_open_when_another_process_adds_memories(workdir, open_page):
+    with served(workdir, "--edit") as address:
+        page = open_page(address)
+        page.get_by_role("button", name="Hide").click()
+        page.locator("#memories summary").filter(has_text="No longer shown").click()
+        with SimpleMemoryManager.open(workdir / "Memories.md") as memory:
+            assert memory.add_memory(10, "Hall", Memory("NOTE", "Lamp", 1, "1", 0, "A lamp hangs here.", "permanent"))
+        expect(page.locator("#memories .fact").filter(has_text="A lamp hangs here.")).to_be_visible()
+        expect(page.get_by_role("button", name="Unhide")).to_be_visible()
+
+
 def test_browser_reports_a_concurrent_change(workdir, open_page):
     with served(workdir, "--edit") as address:
         page = open_page(address)

@@ -37,7 +37,7 @@ function list(states, id, relied) {
   const cards = current.map((state) => memoryCard(state, editTools(id, state.thread), relied(state.memory)));
   if (!cards.length) cards.push(el("p", { class: "empty" }, "No memories of this place yet."));
   if (past.length) {
-    cards.push(folded(`No longer shown (${past.length})`, () => el("div", {}, past.map((state) => memoryCard(state, editTools(id, state.thread)))), { class: "past", open: view.find !== null }));
+    cards.push(folded(`No longer shown (${past.length})`, () => el("div", {}, past.map((state) => memoryCard(state, editTools(id, state.thread)))), { class: "past", open: view.find !== null || (box.querySelector(".past")?.open ?? false) }));
   }
   return cards;
 }
