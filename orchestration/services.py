@@ -207,7 +207,7 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
         map=game_map,
         game=game,
         record=record,
-        tools=AgentTools(game_map.graph, memory) if has_tools else None,
+        tools=AgentTools(game_map.graph, memory) if has_tools and memory else None,
         background=background,
     )
 

@@ -19,7 +19,6 @@ from orchestration.undo import UndoHistory
 from session.checkpoint import Opening, TurnDecision
 from session.history import TurnRecord
 from session.stopwatch import Part, Stopwatch
-from zorkgpt.context.tools import ToolNotes
 from zorkgpt.critic import Critic
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.llm.background_work import Work
@@ -218,15 +217,14 @@ class TurnCycle:
             return decided
         chosen = AgentDecision(action, by="given") if action is not None else self._choose(now, memories, notices)
         self._watch.lap(Part.PLAYER)
-        tool_notes = self._services.tools.notes if self._services.tools and action is None else ToolNotes()
         decision = TurnDecision(
             turn,
             chosen.action,
-            "\n".join(filter(None, (*tool_notes.lines, chosen.reasoning))),
+            chosen.reasoning,
             player=chosen.by or self._services.options.choice.kind,
             rejections=self._managers.rejections.of_turn(),
             score=self._managers.rejections.score_of(chosen.action),
-            noted=tool_notes.facts,
+            noted=self._services.tools.noted if self._services.tools and action is None else (),
         )
         self._managers.checkpoints.decide(decision)
         self._watch.lap(Part.LOGGING)

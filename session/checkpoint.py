@@ -49,7 +49,7 @@ class TurnDecision:
     score: float | None = None
     """The critic's score of the action."""
     noted: tuple[dict[str, str], ...] = ()
-    """The facts that the player noted with a tool. See `zorkgpt.context.tools.ToolNotes`."""
+    """The facts that the player noted with a tool. See `zorkgpt.context.tools.AgentTools`."""
 
 
 class Run(BaseModel):

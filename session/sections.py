@@ -181,7 +181,7 @@ class GameplaySection(SettingsSection):
     enable_critic: bool = True
     """Review proposals before they are played."""
     enable_agent_tools: bool = True
-    """Let the model that plays call tools: recall memories, find routes, note facts, change objectives."""
+    """Let the model that plays call tools: recall memories, note facts."""
     max_rejections_per_turn: int = Field(default=3, ge=0)
     """Maximum rejections per turn. The next proposal is played."""
     enable_exit_pruning: bool = True

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from managers.objective_manager import ObjectiveManager
 from orchestration.players import PlayerChoice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from tests.fixtures import runs
@@ -96,14 +95,15 @@ def known(walked, tmp_path) -> Path:
 def test_tool_calls_and_results_as_the_model_reads_them(known):
     model = played(
         known,
-        call(("route", {"place": "salt pans"})),
-        call(("recall_place", {"name": "Salt Pans"}), ("recall", {"query": "what is deadly?"})),
+        call(("recall", {"query": "salt pans"})),
+        call(("recall", {"query": "the penny"}), ("recall", {"query": "what is deadly?"})),
         LOOK,
     )
     assert [message["content"] for message in model.asked[-1]["messages"] if message["role"] == "tool"] == [
-        '- The way to "Salt Pans": "north", "west"\n'
-        '- 2 moves away, at "Salt Pans", on your route: "Deep mud: Sinking is deadly here."',
-        'Memories of "Salt Pans":\n```\n[DANGER] Deep mud: Sinking is deadly here.\n```',
+        'Memories that match "salt pans":\n```\nSalt Pans: [DANGER] Deep mud: Sinking is deadly here.\n```',
+        '"copper penny" is here.\n'
+        'Memories that match "the penny":\n```\n'
+        "Causeway End: [DISCOVERY] Starts here: On the milestone: copper penny. [spawn]\n```",
         'Memories that match "what is deadly?":\n'
         f"```\nSalt Pans: [DANGER] Deep mud: Sinking is deadly here.\n```{LAST}",
     ]
@@ -111,39 +111,21 @@ def test_tool_calls_and_results_as_the_model_reads_them(known):
 
 FAILED_CALLS = [
     ("recall", {"query": "parrot"}, 'There are no memories that match "parrot".'),
-    ("recall_place", {"name": "Attic"}, 'Not done: You know no place called "Attic".'),
-    ("recall_place", {"name": "Salt Pans table"}, 'Not done: You know no place called "Salt Pans table".'),
-    ("recall_thing", {"name": "parrot"}, 'Not done: You know no thing called "parrot".'),
-    ("route", {"place": "Attic"}, '- No way to "Attic" is known: you have not seen a place with this name.'),
-    ("route", {"place": "Causeway End"}, "You are there."),
-    ("drop_objective", {"text": "9"}, "Not done: That names no objective. Give its number, from 1 to 1."),
+    ("note", RULE | {"subject": "Salt Pans table"}, 'Not done: You know no place or thing called "Salt Pans table".'),
     ("note", RULE | {"subject": "parrot"}, 'Not done: You know no place or thing called "parrot".'),
     ("note", RULE | {"kind": "location"}, "Not noted: the whereabouts of things are known from the game state."),
     ("note", RULE | {"fact": "..."}, "Not done: The arguments of note are wrong: fact: Value error, the text has no"),
     ("note", RULE | {"lasts": "forever"}, "Not done: The arguments of note are wrong: lasts: Input should be 'alw"),
-    ("fly", {}, "Not done: There is no tool 'fly'. The tools are: recall, recall_place, recall_thing, note, route,"),
+    ("fly", {}, "Not done: There is no tool 'fly'. The tools are: recall, note."),
     ("recall", "lamp", "Not done: The arguments of recall are not a JSON object."),
 ]
 
 
 def test_failed_tool_calls_explain_why(known):
     turns = [answer for name, arguments, _ in FAILED_CALLS for answer in (call((name, arguments)), LOOK)]
-    objective = call(("add_objective", {"text": "Cross the mere"}))
-    model = played(known, objective, LOOK, *turns, turns=1 + len(FAILED_CALLS))
-    for (name, arguments, expected), result in zip(FAILED_CALLS, model.results()[1:], strict=True):
+    model = played(known, *turns, turns=len(FAILED_CALLS))
+    for (name, arguments, expected), result in zip(FAILED_CALLS, model.results(), strict=True):
         assert result.startswith(expected), (name, arguments)
-
-
-def test_recall_thing_and_frontier(known):
-    model = played(known, call(("recall_thing", {"name": "the penny"}), ("frontier", {})), LOOK)
-    thing, frontier = model.results()
-    assert thing == (
-        '"copper penny" is here.\n'
-        'Memories of "the penny":\n```\n'
-        "Causeway End: [DISCOVERY] Starts here: On the milestone: copper penny. [spawn]\n```"
-    )
-    assert frontier.splitlines()[1].startswith('- "north", ')
-    assert frontier.splitlines()[1].endswith(' at "Hollow Lane": go "north"')
 
 
 def test_calls_beyond_the_limit_are_not_answered(known):
@@ -190,11 +172,6 @@ def tide_memories(run: ZorkOrchestratorV2) -> list[tuple]:
     ]
 
 
-def objectives(run: ZorkOrchestratorV2) -> list[str]:
-    manager: ObjectiveManager = run.managers.objectives
-    return [objective.text for objective in manager.tracker.pursued()]
-
-
 def test_note_is_stored_once_and_can_be_corrected(tmp_path):
     model = Model(note(), note(), note(fact="The tide never turns every hour."), LOOK)
     with ChatServer(model) as server, a_run(tmp_path, client_for(server)) as run:
@@ -228,38 +205,18 @@ def test_pinned_memory_overrules_a_note(tmp_path):
     ]
 
 
-def test_objectives_are_added_and_dropped(tmp_path):
-    answers = [call(("add_objective", {"text": "Cross the mere"}), ("add_objective", {"text": "Find the Reeve"})), LOOK]
-    answers += [
-        call(("drop_objective", {"text": "Cross the mere"}), ("add_objective", {"text": "find the reeve"})),
-        LOOK,
-    ]
-    model = Model(*answers)
-    with ChatServer(model) as server, a_run(tmp_path, client_for(server), turns=2) as run:
-        run.reset_episode()
-        run.process_turn()
-        assert {"Cross the mere", "Find the Reeve"} <= set(objectives(run))
-        run.process_turn()
-        assert "Cross the mere" not in objectives(run)
-    assert model.results()[-2:] == [
-        "Dropped. It leaves your list after this turn.",
-        "You already have this objective.",
-    ]
-
-
 def test_notes_before_a_rejected_action_are_kept(tmp_path):
-    written = call(("add_objective", {"text": "Cross the mere"}), ("note", RULE), ("frontier", {}))
+    written = call(("note", RULE), *[("recall", {"query": "mud"})] * 2)
     model = Model(written, "ACTION: frobnicate the milestone", LOOK)
     with ChatServer(model) as server, a_run(tmp_path, client_for(server), enable_critic=True) as run:
         run.reset_episode()
         assert run.process_turn().action == "look"
-        assert "Cross the mere" in objectives(run)
         assert len(tide_memories(run)) == 1
     assert ["tools" in body for body in model.asked] == [True, True, False]
 
 
 def test_unfinished_turn_repeats_its_notes_without_asking_the_model(tmp_path):
-    model = Model(note(), call(("add_objective", {"text": "Cross the mere"})), LOOK)
+    model = Model(note(), LOOK)
     with ChatServer(model) as server:
         game = CutGame(1, press_ctrl_c)
         with a_run(tmp_path, client_for(server), turns=5, game=game) as run, pytest.raises(KeyboardInterrupt):
@@ -269,16 +226,15 @@ def test_unfinished_turn_repeats_its_notes_without_asking_the_model(tmp_path):
         with a_run(tmp_path, client_for(server), turns=5) as run:
             resume(run, 1)
             assert tide_memories(run) == [(GAME, "The tide turns every hour.", "permanent", "agent")]
-            assert "Cross the mere" in objectives(run)
-    assert len(model.asked) == before == 3
+    assert len(model.asked) == before == 2
 
 
 def test_recorded_run_replays_tool_calls(tmp_path):
     calls: list[CallRecord] = []
-    model = Model(note(), call(("add_objective", {"text": "Cross the mere"})), LOOK)
+    model = Model(note(), LOOK)
     with ChatServer(model) as server, a_run(tmp_path / "first", client_for(server, calls), turns=2) as run:
         run.play_episode()
-        first = tide_memories(run), objectives(run)
+        first = tide_memories(run)
     with a_run(tmp_path / "again", RecordedLLM(calls), turns=2) as run:
         run.play_episode()
-        assert (tide_memories(run), objectives(run)) == first
+        assert tide_memories(run) == first
