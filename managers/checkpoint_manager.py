@@ -7,7 +7,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from game_interface.game import Game
-from session.checkpoint import Opening, Run, Snapshot, TurnDecision, as_text
+from session.checkpoint import Run, Snapshot, TurnDecision, as_text
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
@@ -69,12 +69,12 @@ class CheckpointManager:
         self.release()
         self._lock = lock_for_playing(run_directory(self._workdir, episode))
 
-    def begin(self, opening: Opening) -> None:
-        """Record the opening and the first checkpoint.
+    def begin(self, opening: TurnRecord) -> None:
+        """Record the opening, as turn 0, and the first checkpoint.
 
         Call it after the log was begun, because a checkpoint contains the log's length.
         """
-        self._events.add(self._state.episode_id, _event(0, EventKind.OPENING, opening), self._checkpoint())
+        self._events.add(self._state.episode_id, _event(0, EventKind.OPENING, to_record(opening)), self._checkpoint())
 
     def decide(self, decision: TurnDecision) -> None:
         """Record a decision before it is played, instead of the last one."""

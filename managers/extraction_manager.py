@@ -5,22 +5,14 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from game_interface.models import Location, Observation, Transition
+from game_interface.models import Location, Transition
 from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.history import (
-    NOTHING,
-    Extraction,
-    NamedExits,
-    TurnRecord,
-    has_nothing_to_extract,
-    text_of_opening,
-    text_of_turn,
-)
+from session.history import Extraction, NamedExits, TurnRecord
 from zorkgpt.directions import canonical_direction
 from zorkgpt.memory.models import PlaceKey
-from zorkgpt.offline.extractor import RuleExtractor
+from zorkgpt.offline.extractor import extracted
 
 
 class ExtractionManager(BaseManager):
@@ -40,7 +32,6 @@ class ExtractionManager(BaseManager):
         take_named_exits: Callable[[], tuple[tuple[PlaceKey, str, tuple[str, ...]], ...]] = tuple,
     ) -> None:
         super().__init__(logger, config, game_state)
-        self._extractor = RuleExtractor()
         self._take_named_exits = take_named_exits
         self.reset()
 
@@ -48,17 +39,11 @@ class ExtractionManager(BaseManager):
         """Start a new episode."""
         self._counts: Counter[str] = Counter()
 
-    def of_opening(self, text: str, now: Observation) -> Extraction:
-        """Return the facts in the opening text."""
-        return self._extractor.extract(text_of_opening(text, now)) if text.strip() else NOTHING
-
     def of_turn(self, step: Transition) -> Extraction:
-        """Return the facts in the text of the last turn."""
-        if has_nothing_to_extract(step):
-            return NOTHING
+        """Return the facts in the text of the last turn, or of the opening as a turn without an action."""
         place = step.after.location
         described, _ = self.game_state.room_description(place.num if place else None)
-        return self._extractor.extract(text_of_turn(step, described=described or ""))
+        return extracted(step, described or "")
 
     def take_named_exits(self) -> tuple[NamedExits, ...]:
         """Return the exits in compass directions that the memory's model found since the last call."""

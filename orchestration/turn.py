@@ -16,7 +16,7 @@ from managers.rejection_manager import RejectionManager
 from orchestration.learning import TurnLearner
 from orchestration.services import Services
 from orchestration.undo import UndoHistory
-from session.checkpoint import Opening, TurnDecision
+from session.checkpoint import TurnDecision
 from session.history import TurnRecord
 from session.stopwatch import Part, Stopwatch
 from zorkgpt.critic import Critic
@@ -67,12 +67,18 @@ class TurnCycle:
         self._decided: TurnDecision | None = None
         """The decision of a turn that is played again after an interruption."""
 
-    def open(self, text: str) -> Opening:
-        """Start an episode with the opening text and the arrival at the first location."""
+    def open(self, text: str) -> TurnRecord:
+        """Start an episode with the opening text and the arrival at the first location.
+
+        Returns:
+            The opening, as turn 0.
+        """
         now = self._game.observe()
-        opening = Opening(text, now, self._managers.extraction.of_opening(text, now))
+        step = Transition(before=now, action="", response=text, after=now)
+        extraction = self._managers.extraction.of_turn(step)
+        opening = TurnRecord(self._state.episode_id, 0, step, "", "", "", extraction=extraction)
         self._decided = None
-        step = self._begin(opening)
+        self._begin(opening)
         if now.location is not None and now.question is None:
             self._learner.learn_arrival(step, now.location)
         # The log has no record of the opening that could contain its changes of the memory.
@@ -120,17 +126,11 @@ class TurnCycle:
             events += [replace(event, turn=work.turn) for event in self._drain_events()]
         return LastAnswers(tuple(names), tuple(events))
 
-    def _begin(self, opening: Opening) -> Transition:
-        now = opening.observation
+    def _begin(self, opening: TurnRecord) -> None:
         self._undo.clear()
-        step = Transition(before=now, action="", response=opening.text, after=now)
-        self._state.arrival = self._state.latest = TurnRecord(self._state.episode_id, 0, step, "", "", "")
-        self._state.observe(now)
-        if (place := now.location) is not None:
-            self._services.map.arrive(place.num, place.name, opening.extraction.exits)
-            if opening.extraction.is_room_description:
-                self._state.describe_room(opening.text, place.num)
-        return step
+        self._state.begin(opening)
+        if (place := opening.after.location) is not None:
+            self._services.map.arrive(place.num, place.name, opening.extraction.exits if opening.extraction else ())
 
     def _play(self, action: str | None, finish: Callable[[TurnRecord], None]) -> TurnRecord:
         """Play one turn, unless the player asks to undo the last one."""

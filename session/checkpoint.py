@@ -6,8 +6,7 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from game_interface.models import Observation
-from session.history import Extraction, Rejection
+from session.history import Rejection
 
 
 class Snapshot(Protocol):
@@ -25,15 +24,6 @@ class Snapshot(Protocol):
             CheckpointError: If it can't be restored.
         """
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """The start of the game."""
-
-    text: str
-    observation: Observation
-    extraction: Extraction
 
 
 @dataclass(frozen=True, slots=True)

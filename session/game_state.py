@@ -145,6 +145,15 @@ class GameState:
         self.deaths += step.died
         self.finished = self.finished or step.finished
         self.victory = self.victory or step.victory
+        self._read(turn)
+
+    def begin(self, opening: TurnRecord) -> None:
+        """Start with the opening, as turn 0."""
+        self.arrival = self.latest = opening
+        self._read(opening)
+
+    def _read(self, turn: TurnRecord) -> None:
+        step = turn.transition
         self.observe(step.after)
         if turn.extraction and turn.extraction.is_room_description and step.after.location is not None:
             self.describe_room(step.response, step.after.location.num)

@@ -5,33 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from game_interface.models import Item, Location, Observation, Transition
-from session.outcome import is_passive, world_changed
+from game_interface.models import Location, Observation, Transition
 from zorkgpt.memory.models import MemoryEvent
 
 ExtractedBy = Literal["rules", "nobody"]
 _MOST_TURNS = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class GameText:
-    """A text that the game printed, with facts about the state."""
-
-    response: str
-    location: Location | None = None
-    """The player's location after it was printed."""
-    action: str = ""
-    """The action that it answers. "" for the opening."""
-    arrived: bool = False
-    """Whether the player was at another location before."""
-    dark: bool = False
-    """Whether it is too dark to see. False if unknown."""
-    things: tuple[str, ...] = ()
-    """Names of the visible objects."""
-    creatures: tuple[str, ...] | None = None
-    """Names of the visible creatures. None if unknown."""
-    described: str = ""
-    """The last description of this location in this episode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,46 +38,6 @@ class NamedExits:
     location: Location
     exits: tuple[str, ...]
     """Full names of directions."""
-
-
-def text_of_turn(step: Transition, *, described: str = "") -> GameText:
-    """Return the text of a turn."""
-    return GameText(
-        response=step.response,
-        location=step.after.location,
-        action=step.action,
-        arrived=step.before.location != step.after.location,
-        dark=step.after.dark,
-        things=_names(step.after.visible or ()),
-        creatures=_creatures(step.after),
-        described=described,
-    )
-
-
-def text_of_opening(text: str, now: Observation) -> GameText:
-    """Return the opening text."""
-    things = _names(now.visible or ())
-    return GameText(text, now.location, arrived=True, dark=now.dark, things=things, creatures=_creatures(now))
-
-
-def _names(items: tuple[Item, ...]) -> tuple[str, ...]:
-    return tuple(item.name for item in items)
-
-
-def _creatures(now: Observation) -> tuple[str, ...] | None:
-    return None if now.creatures is None else _names(now.creatures)
-
-
-def has_nothing_to_extract(step: Transition) -> bool:
-    """Return whether the text of a turn can't contain facts about the room or a fight.
-
-    This is true for commands that did not reach the game, for the end of the game, and for responses that took no game
-    time, because the parser did not understand the command.
-    """
-    if step.refused or step.fault or step.finished or not step.response.strip():
-        return True
-    no_time_passed = step.before.moves is not None and step.before.moves == step.after.moves
-    return no_time_passed and not is_passive(step.action) and not world_changed(step)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.models import Transition
 from game_interface.story import find_story
 from managers.extraction_manager import ExtractionManager
 from session.game_configuration import GameConfiguration
@@ -28,7 +29,7 @@ def test_nothing_is_extracted_from_uninformative_turns(bundled_story):
         game.reset()
         refused, not_understood = game.act("save"), game.act("frobnicate the qwerty")
     assert [manager().of_turn(refused), manager().of_turn(not_understood)] == [NOTHING, NOTHING]
-    assert manager().of_opening("  ", refused.before) == NOTHING
+    assert manager().of_turn(Transition(refused.before, "", "  ", refused.before)) == NOTHING
 
 
 def test_look_gives_the_description_even_after_a_brief_visit(bundled_story):

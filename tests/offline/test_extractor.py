@@ -1,37 +1,54 @@
 """Tests of what the rules extract from texts, and from both walkthroughs."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.models import Location, Transition
-from session.history import Extraction, GameText, has_nothing_to_extract, text_of_opening, text_of_turn
+from game_interface.models import Item, Location, Transition
+from session.history import Extraction
+from tests.fixtures.turns import a_turn
 from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
-from zorkgpt.offline.extractor import RuleExtractor, below_the_heading
+from zorkgpt.offline.extractor import below_the_heading, extracted
 
 HALL = Location(12, "Hall")
+CLOCK = Item(8, "clock")
 FULL = "Hall\nA wide hall. A passage leads north-east.\n\nThere is a lamp here."
 BRIEF = "Hall\nThere is a lamp here."
 
 
-def read(response: str, **certain) -> Extraction:
-    return RuleExtractor().extract(GameText(response, HALL, **certain))
+def read(
+    response: str,
+    action: str,
+    *,
+    place: Location = HALL,
+    described: str = "",
+    creatures: Sequence[str] | None = None,
+    **certain,
+) -> Extraction:
+    """Return what is extracted from a response at a place.
+
+    Args:
+        creatures: The names of the visible creatures. None if unknown.
+    """
+    step = a_turn(1, action, response, place=place, **certain).transition
+    alive = None if creatures is None else tuple(Item(number, name) for number, name in enumerate(creatures, 100))
+    return extracted(replace(step, after=replace(step.after, creatures=alive)), described)
 
 
 @pytest.mark.parametrize(
     ("response", "certain", "describes"),
     [
-        (FULL, {"action": "north", "arrived": True}, True),
-        ("The door slams.\n\n" + FULL, {"action": "north", "arrived": True}, True),
-        ("Hall, in the cart\nA wide hall.", {"action": "north", "arrived": True}, True),
-        ("Hall (in the cart)\nA wide hall.", {"action": "north", "arrived": True}, True),
-        ("Hall", {"action": "north", "arrived": True}, False),
-        (BRIEF, {"action": "north", "arrived": True, "described": FULL}, False),
-        (BRIEF, {"action": "north", "arrived": True, "described": ""}, True),
-        (FULL, {"action": "north", "arrived": True, "described": FULL}, True),
+        (FULL, {"action": "north"}, True),
+        ("The door slams.\n\n" + FULL, {"action": "north"}, True),
+        ("Hall, in the cart\nA wide hall.", {"action": "north"}, True),
+        ("Hall (in the cart)\nA wide hall.", {"action": "north"}, True),
+        ("Hall", {"action": "north"}, False),
+        (BRIEF, {"action": "north", "described": FULL}, False),
+        (BRIEF, {"action": "north", "described": ""}, True),
+        (FULL, {"action": "north", "described": FULL}, True),
         (BRIEF, {"action": "look", "described": FULL}, True),
         ("Darkness\nYou can't see a thing.", {"action": "look", "dark": True}, False),
         ("It is pitch black.", {"action": "look"}, False),
@@ -49,8 +66,8 @@ def test_room_descriptions_are_recognized(response, certain, describes):
 def test_exits_are_read_from_descriptions_only():
     there = Location(3, "North of House")
     text = "North of House\nA path leads east. The windows are boarded."
-    assert RuleExtractor().extract(GameText(text, there, "north", arrived=True)).exits == ("east",)
-    assert read("You can't go north.", action="north").exits == ()
+    assert read(text, "north", place=there).exits == ("east",)
+    assert read("You can't go north.", "north").exits == ()
 
 
 @pytest.mark.parametrize(
@@ -67,12 +84,12 @@ def test_exits_are_read_from_descriptions_only():
 )
 def test_combat_requires_a_blow_and_a_living_enemy(action, response, enemies):
     alive = () if "dies" in response else ("angry ogre",)
-    extraction = read(response, action=action, things=("clock", *alive), creatures=alive)
+    extraction = read(response, action, visible=(CLOCK,), creatures=alive)
     assert (extraction.enemies, extraction.combat) == (enemies, bool(enemies))
 
 
 def test_attacked_thing_is_not_an_enemy_if_creatures_are_unknown():
-    assert read("It goes on ticking.", action="hit clock", things=("clock",)).combat is False
+    assert read("It goes on ticking.", "hit clock", visible=(CLOCK,)).combat is False
 
 
 @dataclass
@@ -99,17 +116,15 @@ class Account:
 
 
 def account_of(story: Path, commands: Iterable[str], seed: int) -> Account:
-    account, rules, described = Account(), RuleExtractor(), {}
+    account, described = Account(), {}
     with JerichoInterface(story, seed=seed) as game:
         text = game.reset()
         seen = {game.observe().location.num}
-        assert rules.extract(text_of_opening(text, game.observe())).is_room_description
+        assert extracted(Transition(game.observe(), "", text, game.observe())).is_room_description
         for turn, command in enumerate(commands, 1):
             step = game.act(command)
             place = step.after.location
-            extraction = Extraction()
-            if not has_nothing_to_extract(step):
-                extraction = rules.extract(text_of_turn(step, described=described.get(place.num, "")))
+            extraction = extracted(step, described.get(place.num, ""))
             if extraction.is_room_description:
                 described[place.num] = step.response
             account.add(turn, step, extraction, is_described(game, step), seen)

@@ -3,7 +3,9 @@
 import re
 from itertools import pairwise
 
-from session.history import Extraction, GameText
+from game_interface.models import Transition
+from session.history import NOTHING, Extraction
+from session.outcome import is_passive, world_changed
 from zorkgpt.directions import exits_in, exits_opened
 from zorkgpt.text import normalized_action, sentences_of
 
@@ -24,20 +26,37 @@ _ATTACKS = frozenset(
 _YOU = re.compile(r"\byou(?:r|rs)?\b", re.IGNORECASE)
 
 
-class RuleExtractor:
-    """Finds room descriptions, exits and enemies in the game's text, without a model."""
+def extracted(step: Transition, described: str = "") -> Extraction:
+    """Return the room description, exits and enemies in the text of a turn.
 
-    def extract(self, said: GameText) -> Extraction:
-        body = below_the_heading(said.response, said.location.name if said.location else "")
-        describes = _describes(said, body)
-        enemies = _enemies(said)
-        return Extraction(
-            is_room_description=describes,
-            exits=(exits_in if describes else exits_opened)(said.response if body is None else body),
-            combat=bool(enemies),
-            enemies=enemies,
-            by="rules",
-        )
+    Args:
+        step: The turn, or the opening as a turn without an action.
+        described: The last description of this location in the episode.
+    """
+    if _has_nothing_to_extract(step):
+        return NOTHING
+    body = below_the_heading(step.response, step.after.location_name)
+    describes = _describes(step, body, described)
+    enemies = _enemies(step)
+    return Extraction(
+        is_room_description=describes,
+        exits=(exits_in if describes else exits_opened)(step.response if body is None else body),
+        combat=bool(enemies),
+        enemies=enemies,
+        by="rules",
+    )
+
+
+def _has_nothing_to_extract(step: Transition) -> bool:
+    """Return whether the text of a turn can't contain facts about the room or a fight.
+
+    This is true for commands that did not reach the game, for the end of the game, and for responses that took no game
+    time, because the parser did not understand the command.
+    """
+    if step.refused or step.fault or step.finished or not step.response.strip():
+        return True
+    no_time_passed = step.before.moves is not None and step.before.moves == step.after.moves
+    return no_time_passed and not is_passive(step.action) and not world_changed(step)
 
 
 def below_the_heading(text: str, name: str) -> str | None:
@@ -49,19 +68,22 @@ def below_the_heading(text: str, name: str) -> str | None:
     return None
 
 
-def _describes(said: GameText, body: str | None) -> bool:
-    looked = normalized_action(said.action) in _LOOKS
-    if said.dark or body == "":
+def _describes(step: Transition, body: str | None, described: str) -> bool:
+    looked = normalized_action(step.action) in _LOOKS
+    if step.after.dark or body == "":
         return False
     if body is None:
         # In stories that print no name, only looking around is sure to show the place's description.
-        return looked and bool(said.response.strip()) and not _DARKNESS.search(said.response)
-    return looked or not _is_brief(said, body)
+        return looked and not _DARKNESS.search(step.response)
+    return looked or not _is_brief(body, below_the_heading(described, step.after.location_name))
 
 
-def _is_brief(said: GameText, body: str) -> bool:
-    """Return whether the description is missing, because most stories only list objects on later visits."""
-    before = below_the_heading(said.described, said.location.name if said.location else "")
+def _is_brief(body: str, before: str | None) -> bool:
+    """Return whether the description is missing, because most stories only list objects on later visits.
+
+    Args:
+        before: The text of the last description. None if there is none.
+    """
     return before is not None and _first_sentence(before) != _first_sentence(body)
 
 
@@ -69,23 +91,22 @@ def _first_sentence(text: str) -> str:
     return " ".join(sentences_of(text)[0].split())
 
 
-def _enemies(said: GameText) -> tuple[str, ...]:
+def _enemies(step: Transition) -> tuple[str, ...]:
     """Return the present opponents: named near a blow at the player, or attacked by the player."""
-    others = said.things if said.creatures is None else said.creatures
-    return tuple(dict.fromkeys(name for name in others if _named(name, _blows(said)) or _is_attacked(name, said)))
+    creatures = step.after.creatures
+    others = [item.name for item in (step.after.visible or () if creatures is None else creatures)]
+    blows = _blows(step.response)
+    # Things such as doors can be hit too, so the creatures must be known.
+    verb = step.action.lower().partition(" ")[0]
+    attacked = step.action if creatures is not None and verb in _ATTACKS else ""
+    return tuple(dict.fromkeys(name for name in others if _named(name, blows) or _named(name, attacked)))
 
 
-def _blows(said: GameText) -> str:
-    sentences = sentences_of(said.response)
+def _blows(response: str) -> str:
+    sentences = sentences_of(response)
     # The player is often named one sentence later: "The troll swings its axe. It misses you by a hair."
     near = [" ".join(pair) for pair in pairwise([*sentences, ""]) if _BLOW.search(pair[0])]
     return " ".join(text for text in near if _YOU.search(text))
-
-
-def _is_attacked(name: str, said: GameText) -> bool:
-    # Things such as doors can be hit too, so the creatures must be known.
-    verb = said.action.lower().split()[:1]
-    return said.creatures is not None and bool(verb) and verb[0] in _ATTACKS and _named(name, said.action)
 
 
 def _named(name: str, text: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
 
-from session.checkpoint import Checkpoint, Opening, Run, TurnDecision
+from session.checkpoint import Checkpoint, Run, TurnDecision
 from session.history import TurnRecord
 from zorkgpt.bounded import RECORD, SAVED_FILE, parse_json
 from zorkgpt.errors import CheckpointError, EpisodeInUse, WorkdirError
@@ -32,7 +32,8 @@ class SavedEpisode:
 
     episode: int
     checkpoint: Checkpoint
-    opening: Opening
+    opening: TurnRecord
+    """The opening, as turn 0."""
     decision: TurnDecision | None
     """The decision after the checkpoint, which is played again without asking the player. None if there is none."""
     played: list[TurnRecord]
@@ -68,23 +69,22 @@ def read_saved(events: Events, episode: int) -> SavedEpisode:
     turns: dict[int, TurnRecord] = {}
     try:
         checkpoints = list(_values(events, episode, EventKind.CHECKPOINT, TypeAdapter(Checkpoint)))
-        openings = list(_values(events, episode, EventKind.OPENING, TypeAdapter(Opening)))
         decisions = list(_values(events, episode, EventKind.DECISION, TypeAdapter(TurnDecision)))
-        for event in events.of(episode, EventKind.TURN):
+        for event in events.of(episode, EventKind.OPENING, EventKind.TURN):
             record = from_record(parse_json(event.content, RECORD))
             if isinstance(record, TurnRecord):
                 turns[record.turn] = record
     except (ValueError, TypeError, AttributeError) as error:
         reason = str(error).partition("\n")[0]
         raise CheckpointError(f"The record of episode {episode} is malformed: {reason}. Start a new episode.") from None
-    if not checkpoints or not openings:
+    if not checkpoints or 0 not in turns:
         raise CheckpointError(f"Episode {episode} can't be resumed: it was cut short before it began.")
     checkpoint = checkpoints[-1]
     decision = next((each for each in decisions if each.turn > checkpoint.turn), None)
     needed = range(1, checkpoint.turn + 1)
     if missing := set(needed) - turns.keys():
         raise CheckpointError(f"The record of episode {episode} lacks turn {min(missing)}. Start a new episode.")
-    return SavedEpisode(episode, checkpoint, openings[-1], decision, [turns[turn] for turn in needed])
+    return SavedEpisode(episode, checkpoint, turns[0], decision, [turns[turn] for turn in needed])
 
 
 def _values(events: Events, episode: int, kind: EventKind, adapter: TypeAdapter[_Value]) -> Iterator[_Value]:
