@@ -370,7 +370,7 @@ def test_very_long_text_is_compared():
 def test_memories_with_very_long_texts_are_same_only_if_equal():
     pages = [text * 40_000 for text in ("The lever opens the gate. ", "The levers open the gate. ")]
     one, other, short = (Memory("NOTE", "Gate", 1, "1", 0, text, "permanent") for text in (*pages, "A gate."))
-    assert compared(one, one, None).relation == "same"
-    assert compared(one, other, None).reason == "too long to be compared"
-    assert compared(one, short, None).relation == "unsure"
+    assert compared(one, one).relation == "same"
+    assert compared(one, other).reason == "too long to be compared"
+    assert compared(one, short).relation == "unsure"
     assert not is_worth_asking(one.text, other.text)

@@ -130,8 +130,8 @@ def test_same_text_with_different_titles_differs(one, other, text, differs):
 )
 def test_memories_with_different_actions_differ(text, action, relation, reason):
     older, newer = fact("The box is open.", action="open box"), fact(text, action=action)
-    assert compared(older, newer, None) == Comparison(older, None, relation, reason)
-    assert compared(older, newer, None).describe() == f"{reason} (no vectors, by the words)"
+    assert compared(older, newer) == Comparison(older, None, relation, reason)
+    assert compared(older, newer).describe() == f"{reason} (no vectors, by the words)"
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ class Revision:
 
     def _says_the_same(self, new: Memory) -> bool:
         """Return whether an existing line says the same, and confirm it. One that says less takes over the text."""
-        related = [(line, compared(line, new, None).relation) for line in self.draft.lasting.memories(KNOWLEDGE)]
+        related = [(line, compared(line, new).relation) for line in self.draft.lasting.memories(KNOWLEDGE)]
         for known, _ in (each for each in related if each[1] == "same"):
             self._confirm(known)
             return True

@@ -227,7 +227,7 @@ def with_unique_title(memory: Memory, others: Sequence[Memory]) -> Memory:
     taken = {folded(other.title): other for other in others}
     number, renamed = 1, memory
     while (known := taken.get(folded(renamed.title))) is not None:
-        if same_words(known, renamed) or compared(known, renamed, None).relation in ("same", "adds"):
+        if same_words(known, renamed) or compared(known, renamed).merges:
             break
         number += 1
         renamed = replace(memory, title=f"{memory.title} ({number})")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from zorkgpt.errors import MemoryRefused
 from zorkgpt.memory.conditions import conditions, rivals
-from zorkgpt.memory.entailment.comparison import compared
+from zorkgpt.memory.entailment.comparison import ComparisonsByWords, compared, with_verdicts
 from zorkgpt.memory.facts import is_location, refuted_by_turn, with_known_wording, with_unique_title
 from zorkgpt.memory.models import Memory, MemoryKind, Persistence, SubjectKey
 from zorkgpt.memory.storage.escaping import folded
@@ -72,8 +72,8 @@ class NewMemory:
     """The turn in which it supersedes them. None if unknown."""
     evidence: TurnEvidence | None = None
     """None if a caller states the memory."""
-    hidden: Memory | None = None
-    """A memory hidden by a person that says the same, as found by a judge."""
+    verdicts: ComparisonsByWords = field(default_factory=dict)
+    """What a judge found about it and memories of the place, also those that a person hid."""
     present: Sequence[Memory] = ()
     """The stored memories of the place, lasting ones first."""
     replaced: Sequence[Memory] = ()
@@ -171,10 +171,10 @@ def core_at_first_visit(new: NewMemory) -> NewMemory:
 
 def not_hidden(new: NewMemory) -> NewMemory:
     """Refuse what a hidden memory says, by its words or as found by a judge."""
-    by_words = (old for old in new.present if old.vetoed and _says_the_same(old, new.memory))
-    old = next(by_words, new.hidden)
-    if old is not None:
-        raise new.refusal(f"a person has hidden {quoted(old.title)}", GuardCount.HIDDEN)
+    hidden = [compared(old, new.memory) for old in new.present if old.vetoed]
+    for each in with_verdicts(hidden, new.verdicts):
+        if each.merges or same_words(each.known, new.memory):
+            raise new.refusal(f"a person has hidden {quoted(each.known.title)}", GuardCount.HIDDEN)
     return new
 
 
@@ -256,8 +256,3 @@ def _check_person(new: NewMemory, opposed: Iterable[Memory]) -> None:
     for old in opposed:
         if old.is_settled_by_person:
             raise new.refusal(f"a person has decided otherwise: {old.title}")
-
-
-def _says_the_same(known: Memory, memory: Memory) -> bool:
-    """Return whether the memory says what the known one says, or more, by its words."""
-    return same_words(known, memory) or compared(known, memory, None).relation in ("same", "adds")

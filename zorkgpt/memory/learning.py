@@ -445,7 +445,7 @@ class Learner:
                         f"“{old.title}” is true in every episode, but “{new.title}” only in this one. It can't replace "
                         "the first, because it is lost when the episode ends."
                     )
-                elif deduplicator and deduplicator.is_about_something_else(located.location_id, old, new):
+                elif deduplicator and deduplicator.is_about_something_else(old, new):
                     doubts.append(
                         f"“{new.title}” would replace “{old.title}”, but they seem to be about different facts."
                     )

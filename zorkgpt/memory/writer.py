@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zorkgpt.errors import MemoryRefused, MemoryStoreError
 from zorkgpt.memory.checks import utc_now
@@ -20,7 +20,7 @@ from zorkgpt.memory.guards import SETTLED, GuardCount, NewMemory, guarded
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.known import KnownMemories
 from zorkgpt.memory.models import Memory, MemoryStatus, PlaceKey, SubjectKey
-from zorkgpt.memory.places import place_from_json, place_in_words, place_to_json
+from zorkgpt.memory.places import place_from_json, place_in_words, place_text, place_to_json
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.history import TurnStamp
@@ -30,9 +30,6 @@ from zorkgpt.memory.storage.reverting import revert
 from zorkgpt.memory.storage.versions import is_current, same_words, titled, with_observations_of, with_same_words
 from zorkgpt.memory.visits import Visits
 from zorkgpt.text import quoted
-
-if TYPE_CHECKING:
-    from zorkgpt.memory.dedup.deduplicator import VerdictByWords
 
 
 class MemoryWriter:
@@ -105,46 +102,47 @@ class MemoryWriter:
             MemoryStoreError: If the memories can't be written.
         """
         # Ask models before locking anything.
-        offered = [self._with_findings(each) for each in new]
-        accepted = [each for _, each in offered]
-        verdicts = self._verdicts(accepted, is_informed=is_informed)
+        offered = self._judged(new, is_informed=is_informed)
         kept: list[tuple[NewMemory, str]] = []
         decided: list[Decision] = []
-        lasting = any(each.memory.persistence.outlives_episode for each in accepted)
-        places = {each.location_id for each in new}
-        with self.changing(lasting=lasting, places=places) as draft:
+        lasting = any(memory.persistence.outlives_episode for _, memory in offered)
+        with self.changing(lasting=lasting, places={each.location_id for each in new}) as draft:
             if len(new) > 1:
                 # A database is asked for all ids at once.
-                draft.lasting.taken({memory_id(each.location_id, each.memory) for each in accepted})
-            for (each, _), verdicts_of_each in zip(offered, verdicts, strict=True):
-                accepted_now, decision, id = self._put(draft, each, verdicts_of_each, is_informed=is_informed)
-                kept.append((accepted_now, id))
+                draft.lasting.taken({memory_id(each.location_id, memory) for each, memory in offered})
+            for each, _ in offered:
+                accepted, decision, id = self._put(draft, each, is_informed=is_informed)
+                kept.append((accepted, id))
                 decided.append(decision)
         if self.deduplicator is not None:
             for (each, _), decision in zip(kept, decided, strict=True):
                 self.deduplicator.note(each.location_id, each.memory, decision)
         return kept
 
-    def _with_findings(self, new: NewMemory) -> tuple[NewMemory, NewMemory]:
-        """Return a memory with what the word check and the judge found, and the same as the guards accept it now."""
-        if new.evidence is None:
-            return new, new
-        with self.store.guard:
-            accepted = self._guarded(new, self.known.book)
-        if self.deduplicator is None:
-            return new, accepted
-        place, memory, deduplicator = new.location_id, accepted.memory, self.deduplicator
-        hidden = deduplicator.said_by_hidden(place, new.name, memory, [old for old in accepted.present if old.vetoed])
-        if hidden is not None:
-            # This refuses it, so that the judge isn't asked about other memories.
-            self._guarded(replace(new, hidden=hidden), self.known.book)
-        named = zip(accepted.replaces, accepted.replaced, strict=True)
-        # One that says the same is not replaced, but seen again.
-        repeated = {name for name, old in named if deduplicator.says_the_same(place, old, memory)}
-        return (
-            replace(new, replaces=[name for name in new.replaces if name not in repeated]),
-            replace(accepted, replaces=[name for name in accepted.replaces if name not in repeated]),
-        )
+    def _judged(self, new: Sequence[NewMemory], *, is_informed: bool) -> list[tuple[NewMemory, Memory]]:
+        """Return each memory with the judge's verdicts about it and those of its place, and as the guards accept it.
+
+        The guards run first, so that the judge is not asked about a memory that they refuse.
+        """
+        deduplicator = self.deduplicator
+        judge = None if deduplicator is None or deduplicator.has_only_words else deduplicator
+        if judge is not None:
+            self.refresh()
+        before: dict[SubjectKey, list[Memory]] = {}
+        judged = []
+        for each in new:
+            accepted = each
+            if judge is not None or each.evidence is not None:
+                with self.store.guard:
+                    accepted = self._guarded(each, self.known.book)
+            if judge is not None and not accepted.replaced:
+                earlier = before.setdefault(each.location_id, [])
+                name, among = each.name or place_text(each.location_id), [*accepted.present, *earlier]
+                verdicts = judge.verdicts(name, accepted.memory, among, is_informed=is_informed)
+                each = replace(each, verdicts=verdicts)
+                earlier.append(accepted.memory)
+            judged.append((each, accepted.memory))
+        return judged
 
     def _guarded(self, new: NewMemory, book: MemoryBook) -> NewMemory:
         """Return a memory as the guards accept it. A refusal is counted and reported as an event."""
@@ -155,28 +153,7 @@ class MemoryWriter:
             self.events.ignore(new.location_id, new.memory, refusal.reason)
             raise
 
-    def _verdicts(self, new: Sequence[NewMemory], *, is_informed: bool) -> "list[VerdictByWords]":
-        """Return the judge's verdicts for each memory and those of its place, including those before it in `new`."""
-        if self.deduplicator is None or self.deduplicator.has_only_words:
-            return [{}] * len(new)
-        if not any(each.memory.persistence.outlives_episode and not each.replaces for each in new):
-            return [{}] * len(new)
-        self.refresh()
-        before: dict[SubjectKey, list[Memory]] = {}
-        verdicts = []
-        for each in new:
-            after = before.setdefault(each.location_id, [])
-            verdicts.append(
-                self.deduplicator.verdicts(
-                    each.location_id, each.name, each.memory, is_informed=is_informed, after=after
-                )
-            )
-            after.append(each.memory)
-        return verdicts
-
-    def _put(
-        self, draft: Draft, new: NewMemory, verdicts: "VerdictByWords", *, is_informed: bool
-    ) -> tuple[NewMemory, Decision, str]:
+    def _put(self, draft: Draft, new: NewMemory, *, is_informed: bool) -> tuple[NewMemory, Decision, str]:
         """Put a memory into the draft. Return it as accepted, the decision about it, and the id of the stored one.
 
         Raises:
@@ -187,8 +164,14 @@ class MemoryWriter:
         for message, count in new.corrections:
             self.guard_counts[count] += 1
             self._log.warning("%s", message, extra={"location_id": place, "title": memory.title})
-        if self.deduplicator is not None and not new.replaced:
-            decision = self.deduplicator.decide(place, memory, new.present, is_informed=is_informed, verdicts=verdicts)
+        if self.deduplicator is not None:
+            if new.evidence is not None:
+                # One that says the same is not replaced, but seen again.
+                repeated = [old for old in new.replaced if old.persistence.outlives_episode]
+                repeated = [old for old in repeated if compared(old, memory).relation == "same"]
+                new = replace(new, replaced=[old for old in new.replaced if old not in repeated])
+            if not new.replaced:
+                decision = self.deduplicator.decide(memory, new.present, is_informed=is_informed, verdicts=new.verdicts)
         self.known.note_name(place, new.name)
         if decision.joins(memory):
             stored = decisions.apply(draft, place, new.name, memory, decision)
@@ -500,4 +483,4 @@ def _known(draft: Draft, location_id: SubjectKey, memory: Memory) -> Memory | No
 def _is_contested(known: Memory, others: Iterable[Memory]) -> bool:
     """Return whether a contradicting memory is tentative too, so that repeating this one doesn't confirm it."""
     rivals = (other for other in others if other is not known and other.status == MemoryStatus.TENTATIVE)
-    return any(compared(rival, known, None).relation == "conflict" for rival in rivals)
+    return any(compared(rival, known).relation == "conflict" for rival in rivals)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from zorkgpt.memory.dedup.decision import absorb, decide
-from zorkgpt.memory.dedup.deduplicator import Deduplicator, comparable
+from zorkgpt.memory.dedup.deduplicator import Deduplicator, is_comparable
 from zorkgpt.memory.entailment.comparison import Comparison
 from zorkgpt.memory.models import Memory, SubjectKey
-from zorkgpt.memory.places import place_order
+from zorkgpt.memory.places import place_order, place_text
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import single_spaced
 from zorkgpt.memory.storage.lasting import heading_of
@@ -48,7 +48,7 @@ def find_repeats(store: Store, deduplicator: Deduplicator, threshold: float | No
     merges: list[Merge] = []
     for location_id in sorted(store.lasting.places(), key=place_order):
         name = heading_of(store.lasting, location_id).name
-        memories = comparable(store.lasting.memories(location_id))[-_MOST_AT_A_PLACE:]
+        memories = list(filter(is_comparable, store.lasting.memories(location_id)))[-_MOST_AT_A_PLACE:]
         merges += _of_place(deduplicator, location_id, name, memories, threshold, last_question)
     return merges
 
@@ -78,11 +78,11 @@ def _of_place(
     remaining: list[Memory] = []
     merges = []
     for memory in memories:
-        comparisons = deduplicator.comparisons(location_id, memory, remaining) if remaining else []
+        comparisons = deduplicator.comparisons(memory, remaining)
         if threshold is not None:
             comparisons = [each for each in comparisons if each.cosine is None or each.cosine >= threshold]
         if deduplicator.counts.judge_calls < last_question:
-            comparisons = deduplicator.judged(location_id, name, memory, comparisons)
+            comparisons = deduplicator.judged(name or place_text(location_id), memory, comparisons)
         decision = decide(memory, comparisons)
         about = decision.about
         if about is not None and decision.kind == "repeats" and not memory.is_settled_by_person:

@@ -117,7 +117,7 @@ def apply(draft: Draft, place: SubjectKey, name: str, new: Memory, decision: Dec
     if _was_settled_by_person(kept, known, new):
         return known
     was_believed_before = any(
-        old.superseded_by == known.title and compared(old, new, None).relation == "same"
+        old.superseded_by == known.title and compared(old, new).relation == "same"
         for old in kept
         if not is_current(old)
     )
@@ -136,7 +136,7 @@ def confirm_if_ahead(draft: Draft, place: SubjectKey, seen: Memory, turn: int | 
         return seen
     for rival in draft.lasting.memories(place):
         if rival.status == MemoryStatus.TENTATIVE and is_well_ahead(seen, rival):
-            contrast = compared(rival, seen, None)
+            contrast = compared(rival, seen)
             if contrast.relation == "conflict":
                 reason = f"{contrast.reason}; observed {seen.observation_count} times"
                 active = replace(seen, status=MemoryStatus.ACTIVE)

@@ -6,9 +6,8 @@ memory writer asks before it stores a lasting memory.
 
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +16,16 @@ from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.entailment.compare import relation_of
 from zorkgpt.memory.entailment.comparison import (
     Comparison,
+    ComparisonsByWords,
     actions_differ,
     compared,
     is_worth_asking,
     related,
     share_a_subject,
+    with_verdicts,
+    words_of,
 )
 from zorkgpt.memory.models import Memory, Persistence, SubjectKey
-from zorkgpt.memory.places import place_text
 from zorkgpt.memory.storage.lasting import Filters
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
@@ -32,12 +33,7 @@ from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.things import is_ledger_entry
 
 if TYPE_CHECKING:
-    from zorkgpt.memory.dedup.judge import Judge, Verdict
-
-_MOST_WORDINGS = 8
-
-VerdictByWords = Mapping[tuple[str, str], "Verdict"]
-"""The judge's verdicts about one new memory, by title and text of the known one."""
+    from zorkgpt.memory.dedup.judge import Judge
 
 
 @dataclass(slots=True)
@@ -89,7 +85,6 @@ class Deduplicator:
         self._log = log
         self._errors = 0
         self._undone: frozenset[tuple[str, str]] | None = None
-        self._wordings = _Wordings(store.journal)
 
     @property
     def has_only_words(self) -> bool:
@@ -99,42 +94,34 @@ class Deduplicator:
     # Deciding about a new memory
 
     def verdicts(
-        self,
-        location_id: SubjectKey,
-        name: str,
-        memory: Memory,
-        *,
-        is_informed: bool = False,
-        after: Iterable[Memory] = (),
-    ) -> VerdictByWords:
-        """Return the judge's verdicts for a new memory and those of its place, for `decide`. Never raises.
+        self, name: str, memory: Memory, among: Sequence[Memory], *, is_informed: bool = False
+    ) -> ComparisonsByWords:
+        """Ask the judge how a new memory relates to those of its place. Never raises.
 
-        This may take long, so it comes before the transaction in which `decide` is called.
+        This may take long, so it comes before the transaction in which `decide` and the guards need the verdicts.
 
         Args:
+            name: The place, for the judge.
+            among: The memories of the place, including those that a person hid.
             is_informed: See `decide`.
-            after: Memories of the same place that are stored before it.
         """
-        if not comparable([memory]):
-            return {}
         try:
-            among = [*self._lasting(location_id), *comparable(after)]
-            comparisons = self._relevant(location_id, memory, is_informed, among)
-            if any(map(_merges, comparisons)):
-                return {}
-            return self._asked(location_id, name, memory, comparisons)
+            comparisons = self._relevant(memory, among, is_informed)
+            if any(each.merges for each in comparisons):
+                comparisons = []
+            hidden = [old for old in among if old.vetoed]
+            return self._asked(name, memory, [*comparisons, *self.comparisons(memory, hidden)])
         except Exception:
             # `decide` raises and reports the same error.
             return {}
 
     def decide(
         self,
-        location_id: SubjectKey,
         memory: Memory,
         among: Sequence[Memory],
         *,
         is_informed: bool = False,
-        verdicts: VerdictByWords = MappingProxyType({}),
+        verdicts: ComparisonsByWords = MappingProxyType({}),
     ) -> Decision:
         """Return how a new memory relates to those of its place. Never raises; after an error the memory is new.
 
@@ -143,28 +130,28 @@ class Deduplicator:
             is_informed: Whether the author saw the memories of the place and named the ones to replace.
             verdicts: The judge's verdicts about the pairs that the word check leaves unsure.
         """
-        if not comparable([memory]):
-            return NEW
         try:
             started = time.perf_counter()
-            comparisons = self._relevant(location_id, memory, is_informed, comparable(self._related(among, memory)))
-            self.counts.compared += 1
-            self.counts.total_ms += (time.perf_counter() - started) * 1000
-            if verdicts and not any(map(_merges, comparisons)):
-                comparisons = _with_verdicts(comparisons, verdicts)
-            return decide(memory, comparisons) if comparisons else NEW
+            comparisons = self._relevant(memory, among, is_informed)
+            if memory.persistence is not Persistence.EPHEMERAL:
+                self.counts.compared += 1
+                self.counts.total_ms += (time.perf_counter() - started) * 1000
+            if not any(each.merges for each in comparisons):
+                comparisons = with_verdicts(comparisons, verdicts)
+            return decide(memory, comparisons)
         except Exception as error:
             # Store the memory even if it can't be compared.
             self._errors += 1
             self._log.warning("memory not compared", extra={"title": memory.title, "error": repr(error)}, exc_info=True)
             return NEW
 
-    def _relevant(
-        self, location_id: SubjectKey, memory: Memory, is_informed: bool, among: Sequence[Memory]
-    ) -> list[Comparison]:
+    def _relevant(self, memory: Memory, among: Sequence[Memory], is_informed: bool) -> list[Comparison]:
+        """Return the comparisons of a lasting memory with those of its place that can decide about it."""
+        if not is_comparable(memory):
+            return []
         return [
             comparison
-            for comparison in self.comparisons(location_id, memory, among)
+            for comparison in self.comparisons(memory, list(filter(is_comparable, among)))
             # The word check doesn't overrule an author who saw both and kept both, and never merges two actions.
             if not (is_informed and comparison.relation == "conflict") and not actions_differ(comparison.known, memory)
         ]
@@ -195,47 +182,36 @@ class Deduplicator:
             counts.metadata_updates += 1
         else:
             counts.supersessions_from_near_duplicates += 1
-        if was_joined and decision.kind == "repeats":
-            self._wordings.add(location_id, comparison.known.title, memory.text)
 
     # Comparing
 
-    def comparisons(self, location_id: SubjectKey, new: Memory, known: Sequence[Memory]) -> list[Comparison]:
+    def comparisons(self, new: Memory, known: Sequence[Memory]) -> list[Comparison]:
         """Return the comparisons with near memories. Pairs whose merge a user reverted are omitted.
 
         Without a judge, memories that the word check leaves unsure are omitted too, because vectors can't decide them.
         """
-        known = self._related(known, new)
-        if not known:
-            return []
-        return [
-            each
-            for each in self._compared_with_each(location_id, new, known)
-            if (each.cosine is None or each.cosine >= self.candidate_threshold)
-            and not (each.relation in ("same", "adds", "conflict") and self._is_undone(each.known, new))
-        ]
+        if known and self.judge is None:
+            self.index.prepare()
+            known = related(known, new)
+        cosines = self.index.cosines(new.text, [memory.text for memory in known])
+        if cosines is None:
+            found = [compared(memory, new) for memory in known]
+        else:
+            near = zip(known, cosines, strict=True)
+            found = [compared(memory, new, cosine) for memory, cosine in near if cosine >= self.candidate_threshold]
+        return [each for each in found if each.relation == "unsure" or not self._is_undone(each.known, new)]
 
-    def _related(self, known: Sequence[Memory], new: Memory) -> Sequence[Memory]:
-        """Return the memories without those that are left unsure by the word check, which nothing else can decide."""
-        if not known or self.judge is not None:
-            return known
-        self.index.prepare()
-        return related(known, new)
-
-    def says_the_same(self, location_id: SubjectKey, old: Memory, new: Memory) -> bool:
-        """Return whether a memory that the new one would replace says the same, so that it counts as observed again."""
-        return _are_comparable(old, new) and self._compared_with_each(location_id, new, [old])[0].relation == "same"
-
-    def is_about_something_else(self, location_id: SubjectKey, old: Memory, new: Memory) -> bool:
+    def is_about_something_else(self, old: Memory, new: Memory) -> bool:
         """Return whether two memories are about different things, by their vectors and their words."""
-        if not _are_comparable(old, new) or (old.action and old.action == new.action):
+        if not old.persistence.outlives_episode or not old.text.strip() or (old.action and old.action == new.action):
             return False
-        cosine = self._compared_with_each(location_id, new, [old])[0].cosine
-        return cosine is not None and cosine < self.candidate_threshold and not share_a_subject(old, new)
+        cosines = self.index.cosines(new.text, [old.text])
+        return cosines is not None and cosines[0] < self.candidate_threshold and not share_a_subject(old, new)
 
     def nearest_duplicate(self, location_id: SubjectKey, text: str) -> tuple[Memory, float] | None:
         """Return the nearest memory that the text repeats or extends, and their cosine. None without vectors."""
-        known = self._lasting(location_id)
+        with self._store.guard:
+            known = list(filter(is_comparable, self._store.lasting.memories(location_id)))
         cosines = self.index.cosines(text, [memory.text for memory in known])
         near = [
             (memory, cosine)
@@ -244,22 +220,11 @@ class Deduplicator:
         ]
         return max(near, key=lambda pair: pair[1], default=None)
 
-    def judged(
-        self, location_id: SubjectKey, name: str, new: Memory, comparisons: list[Comparison]
-    ) -> list[Comparison]:
+    def judged(self, name: str, new: Memory, comparisons: list[Comparison]) -> list[Comparison]:
         """Return the comparisons, with the judge's verdicts for those that are unsure."""
-        return _with_verdicts(comparisons, self._asked(location_id, name, new, comparisons))
+        return with_verdicts(comparisons, self._asked(name, new, comparisons))
 
-    def said_by_hidden(
-        self, location_id: SubjectKey, name: str, new: Memory, hidden: Sequence[Memory]
-    ) -> Memory | None:
-        """Return the hidden memory that the new one repeats or extends, by its words or as the judge finds."""
-        judged = self.judged(location_id, name, new, self.comparisons(location_id, new, hidden))
-        return next((each.known for each in judged if _merges(each)), None)
-
-    def _asked(
-        self, location_id: SubjectKey, name: str, new: Memory, comparisons: Sequence[Comparison]
-    ) -> VerdictByWords:
+    def _asked(self, name: str, new: Memory, comparisons: Sequence[Comparison]) -> ComparisonsByWords:
         if self.judge is None:
             return {}
         from zorkgpt.memory.dedup.judge import LONGEST_TEXT, MOST_AT_ONCE
@@ -272,7 +237,7 @@ class Deduplicator:
             # Entries of the ledger are lists of things. A sentence about them is another fact.
             and not is_ledger_entry(each.known)
             and max(len(each.known.text), len(new.text)) <= LONGEST_TEXT
-            and any(is_worth_asking(text, new.text) for text in self._wordings_of(location_id, each.known))
+            and is_worth_asking(each.known.text, new.text)
             and not self._is_undone(each.known, new)
         ]
         unsure = sorted(unsure, key=lambda each: -(each.cosine or 0))[:MOST_AT_ONCE]
@@ -280,14 +245,23 @@ class Deduplicator:
             return {}
         self.counts.judge_calls += 1
         try:
-            verdicts = self.judge.judge(name or place_text(location_id), new, [each.known for each in unsure])
+            verdicts = self.judge.judge(name, new, [each.known for each in unsure])
         except Exception as error:
             # The judge may be the caller's own code.
             self.counts.judge_failures += 1
             level = logging.WARNING if self.counts.judge_failures == 1 else logging.INFO
             self._log.log(level, "the judge failed, both memories are kept", extra={"error": repr(error)})
             return {}
-        return {_words(each.known): verdicts[index] for index, each in enumerate(unsure) if index in verdicts}
+        return {
+            words_of(each.known): replace(
+                each,
+                relation="conflict" if verdict.relation == "contradicts" else verdict.relation,
+                reason=verdict.reason or verdict.relation,
+                by="model",
+            )
+            for index, each in enumerate(unsure)
+            if (verdict := verdicts.get(index)) is not None
+        }
 
     def _is_undone(self, known: Memory, new: Memory) -> bool:
         """Return whether a user reverted a merge of the two. Reads the history on first use."""
@@ -295,48 +269,15 @@ class Deduplicator:
             self._undone = _undone_pairs(self._store.journal)
         return not {(known.text, new.text), (new.text, known.text)}.isdisjoint(self._undone)
 
-    def _lasting(self, location_id: SubjectKey) -> list[Memory]:
-        with self._store.guard:
-            return comparable(self._store.lasting.memories(location_id))
-
-    def _compared_with_each(self, location_id: SubjectKey, new: Memory, known: Sequence[Memory]) -> list[Comparison]:
-        """Compare the new memory with each known one. With vectors, the words of distant ones are not compared."""
-        cosines = self._cosines(location_id, new, known)
-        if cosines is None:
-            return [compared(memory, new, None) for memory in known]
-        return [
-            compared(memory, new, cosine)
-            if cosine >= self.candidate_threshold
-            else Comparison(memory, cosine, "distinct", "about something else")
-            for memory, cosine in zip(known, cosines, strict=True)
-        ]
-
-    def _cosines(self, location_id: SubjectKey, new: Memory, known: Sequence[Memory]) -> list[float] | None:
-        """Return the cosine of each memory. With a judge, this is the cosine of its nearest wording."""
-        wordings = [self._wordings_of(location_id, memory) for memory in known]
-        cosines = self.index.cosines(new.text, [text for texts in wordings for text in texts])
-        if cosines is None:
-            return None
-        remaining = iter(cosines)
-        return [max(islice(remaining, len(texts))) for texts in wordings]
-
-    def _wordings_of(self, location_id: SubjectKey, memory: Memory) -> list[str]:
-        if self.judge is None:
-            return [memory.text]
-        with self._store.guard:
-            return self._wordings.of(location_id, memory, self._store.lasting.memories(location_id))
-
     # The episode's counts, and the vectors on disk
 
     def texts(self) -> list[str]:
-        """Return the texts of all current lasting memories, and their known wordings."""
+        """Return the texts of all current lasting memories."""
         with self._store.guard:
-            believed = [memory.text for _, memory in self._store.lasting.find(Filters())]
-            return [*filter(str.strip, believed), *self._wordings.all()]
+            return [memory.text for _, memory in self._store.lasting.find(Filters()) if memory.text.strip()]
 
     def forget(self) -> None:
         """Clear all cached texts and vectors. They are read again when needed."""
-        self._wordings = _Wordings(self._store.journal)
         self._undone = None
         self.index.drop()
 
@@ -371,83 +312,10 @@ class Deduplicator:
             self._errors = int(saved["errors"])
 
 
-class _Wordings:
-    """The texts that were merged into each memory, read from the history on first use.
-
-    A new text may be similar to only one of them.
-    """
-
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-        self._texts: dict[tuple[SubjectKey, str], list[str]] | None = None
-
-    def of(self, location_id: SubjectKey, memory: Memory, kept: Iterable[Memory]) -> list[str]:
-        """Return the memory's text, the texts merged into it, and those of the memories that it refined.
-
-        Args:
-            kept: All memories of the place, including superseded ones.
-        """
-        refined = [
-            old
-            for old in kept
-            if old.superseded_by == memory.title and relation_of(old.text, memory.text) in ("same", "adds")
-        ]
-        merged = [text for each in (memory, *refined) for text in self._loaded().get((location_id, each.title), ())]
-        return list(dict.fromkeys([memory.text, *(old.text for old in refined), *merged]))
-
-    def add(self, location_id: SubjectKey, title: str, text: str) -> None:
-        _add_wording(self._loaded(), location_id, title, text)
-
-    def all(self) -> list[str]:
-        """Return all wordings that were loaded."""
-        return [text for texts in (self._texts or {}).values() for text in texts]
-
-    def _loaded(self) -> dict[tuple[SubjectKey, str], list[str]]:
-        if self._texts is None:
-            self._texts = {}
-            for record in self._journal.of_kind("merged"):
-                change = record.change
-                if change.other and change.after and record.reverted_by is None:
-                    _add_wording(self._texts, change.location_id, change.after.title, change.other.text)
-        return self._texts
-
-
-def _add_wording(
-    wordings: dict[tuple[SubjectKey, str], list[str]], location_id: SubjectKey, title: str, text: str
-) -> None:
-    texts = wordings.setdefault((location_id, title), [])
-    if text not in texts:
-        texts.append(text)
-        del texts[:-_MOST_WORDINGS]
-
-
-def _with_verdicts(comparisons: Iterable[Comparison], verdicts: VerdictByWords) -> list[Comparison]:
-    """Return the comparisons with the judge's verdicts in place of "unsure"."""
-    judged = []
-    for comparison in comparisons:
-        verdict = verdicts.get(_words(comparison.known)) if comparison.relation == "unsure" else None
-        if verdict is not None:
-            relation = "conflict" if verdict.relation == "contradicts" else verdict.relation
-            comparison = replace(comparison, relation=relation, reason=verdict.reason or verdict.relation, by="model")
-        judged.append(comparison)
-    return judged
-
-
-def _words(memory: Memory) -> tuple[str, str]:
-    return memory.title, memory.text
-
-
-def _merges(comparison: Comparison) -> bool:
-    return comparison.relation in ("same", "adds")
-
-
-def comparable(memories: Iterable[Memory]) -> list[Memory]:
-    """Return the memories that are compared with others: the current and lasting ones with a text."""
-    return [
-        memory
-        for memory in filter(is_current, memories)
-        if memory.persistence is not Persistence.EPHEMERAL and memory.text.strip()
-    ]
+def is_comparable(memory: Memory) -> bool:
+    """Return whether a memory is compared with others: it is current and lasting, and has a text."""
+    is_lasting = memory.persistence is not Persistence.EPHEMERAL
+    return is_lasting and is_current(memory) and bool(memory.text.strip())
 
 
 def _undone_pairs(journal: Journal) -> frozenset[tuple[str, str]]:
@@ -457,7 +325,3 @@ def _undone_pairs(journal: Journal) -> frozenset[tuple[str, str]]:
         for record in journal.of_kind("reverted")
         if not record.is_of_repeated_turn and record.change.before and record.change.other
     )
-
-
-def _are_comparable(old: Memory, new: Memory) -> bool:
-    return old.persistence.outlives_episode and bool(new.text.strip()) and bool(old.text.strip())

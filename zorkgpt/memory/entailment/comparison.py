@@ -1,7 +1,7 @@
 """The comparison of two memories: how their texts relate, unless their titles name different facts."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from zorkgpt.memory.entailment import lexicon
@@ -42,16 +42,24 @@ class Comparison:
     reason: str
     by: Literal["words", "model"] = "words"
 
+    @property
+    def merges(self) -> bool:
+        """Whether the new memory says what the stored one says, or more."""
+        return self.relation in ("same", "adds")
+
     def describe(self) -> str:
         """Return the reason with the evidence, for the history."""
         near = "no vectors" if self.cosine is None else f"cosine {self.cosine:.2f}"
         return f"{self.reason} ({near}, by the {self.by})"
 
 
+ComparisonsByWords = Mapping[tuple[str, str], Comparison]
+"""The judge's comparisons with one new memory, by title and text of the stored one."""
+
 _IN_WORDS = {"same": "says the same", "conflict": "says the contrary: ", "adds": ""}
 
 
-def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
+def compared(known: Memory, new: Memory, cosine: float | None = None) -> Comparison:
     """Compare two memories by their words. Texts about different actions are never the same fact."""
     if known.action and new.action and actions_differ(known, new):
         return Comparison(known, cosine, "unsure", f"the actions differ: {known.action}, {new.action}")
@@ -69,6 +77,21 @@ def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
     return Comparison(known, cosine, relation, _IN_WORDS[relation] + "; ".join(reasons))
 
 
+def words_of(memory: Memory) -> tuple[str, str]:
+    """Return the key of a memory in `ComparisonsByWords`."""
+    return memory.title, memory.text
+
+
+def with_verdicts(comparisons: Iterable[Comparison], verdicts: ComparisonsByWords) -> list[Comparison]:
+    """Return the comparisons, with those of the judge in place of "unsure" ones."""
+    return [
+        replace(verdicts[words], known=each.known)
+        if each.relation == "unsure" and (words := words_of(each.known)) in verdicts
+        else each
+        for each in comparisons
+    ]
+
+
 def related(known: Iterable[Memory], new: Memory) -> list[Memory]:
     """Return the memories that the words of the new one don't leave unsure."""
     if len(new.text) <= LONGEST:
@@ -80,7 +103,7 @@ def related(known: Iterable[Memory], new: Memory) -> list[Memory]:
             or not (distinctive := distinctive_stems(memory.text))
             or not lacks(distinctive)
         ]
-    return [memory for memory in known if compared(memory, new, None).relation != "unsure"]
+    return [memory for memory in known if compared(memory, new).relation != "unsure"]
 
 
 def actions_differ(known: Memory, new: Memory) -> bool:
