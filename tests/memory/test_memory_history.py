@@ -84,3 +84,26 @@ def test_forgetting_a_memory_keeps_the_place_with_its_title(memory):
     memory.forget(key)
     memory.forget(place=("acme", "ann"))
     assert [each.location_id for each in memory.find()] == ["bob", "cart", ("acme", "bob")]
+
+
+def test_no_later_change_has_the_position_of_a_forgotten_one(memory):
+    memory.remember(5, "A lamp.", title="Lamp")
+    memory.remember(5, "A sword.", title="Sword")
+    position = memory.store.journal.size()
+    memory.forget("Sword", 5)
+    memory.remember(5, "A rope.", title="Rope")
+    assert memory.store.journal.size() > position
+
+
+def test_entry_deleted_from_the_file_after_forgetting_stays_deleted(tmp_path):
+    path = tmp_path / "Memories.md"
+    with SimpleMemoryManager.open(path) as memory:
+        memory.remember(5, "A lamp.", title="Lamp")
+        memory.remember(5, "A sword.", title="Sword")
+        memory.forget("Sword", 5)
+        without_rope = path.read_bytes()
+        memory.remember(5, "A rope.", title="Rope")
+        path.write_bytes(without_rope)
+        memory.refresh()
+        assert [each.memory.title for each in memory.all_memories()] == ["Lamp"]
+    assert path.read_bytes() == without_rope

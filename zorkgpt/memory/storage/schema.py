@@ -1,7 +1,8 @@
 """The tables of a memory's record, on SQLite and on PostgreSQL.
 
-In these statements, `{key}` is the database's type for ascending row numbers, `{blob}` that of bytes, `{bytewise}` what
-makes a text be compared by its bytes, and `{clustered}` what stores a table in the order of its key.
+In these statements, `{key}` is the database's type for ascending row numbers, `{position}` for those that no later row
+gets again, `{blob}` that of bytes, `{bytewise}` what makes a text be compared by its bytes, and `{clustered}` what
+stores a table in the order of its key.
 """
 
 from zorkgpt.memory.places import UNSEARCHED_COLUMN
@@ -102,7 +103,7 @@ CREATE TABLE zorkgpt_metadata (
 
 _JOURNAL = f"""
 CREATE TABLE zorkgpt_journal (
-    id {{key}},
+    id {{position}},
     place text {{bytewise}} NOT NULL,
     source text NOT NULL,
     episode text,

@@ -23,6 +23,13 @@ log = get_logger(__name__)
 IN_MEMORY = ":memory:"
 """The path of a database in this process, without a file."""
 _KEY = "INTEGER PRIMARY KEY"
+_TYPES = {
+    "key": _KEY,
+    "position": f"{_KEY} AUTOINCREMENT",
+    "blob": "blob",
+    "bytewise": "",
+    "clustered": " WITHOUT ROWID",
+}
 FIRST_KIND = 0x5A6D
 """The `application_id` of memories in the first format, in which they were stored as Markdown."""
 FIRST_JOURNAL = 0x5A6A
@@ -48,7 +55,7 @@ class SqliteDatabase:
     """A SQLite file, shared by the threads of a process. Reading never creates or changes it.
 
     Args:
-        schema: Creates the tables. `{key}` is replaced by the type of ascending row numbers, `{blob}` by that of bytes.
+        schema: Creates the tables. See `schema` for the types that are replaced.
         is_truth: Whether the file has the only copy of the data. Then damage is an error. Otherwise, a damaged file is
             renamed and a new one begins.
         kind: The `application_id` of the file. Other SQLite files are refused.
@@ -74,8 +81,7 @@ class SqliteDatabase:
         self.guard = new_lock()
         _databases.add(self)
         self._is_in_memory = str(path) == IN_MEMORY
-        types = {"key": _KEY, "blob": "blob", "bytewise": "", "clustered": " WITHOUT ROWID"}
-        self._steps = [_replaced(step, types) for step in (schema, *migrations)]
+        self._steps = [_replaced(step, _TYPES) for step in (schema, *migrations)]
         self._is_truth = is_truth
         self._kind = kind
         self._timeout_s = timeout_s
