@@ -153,7 +153,7 @@ def test_number_format():
 def test_every_metric_is_in_table_page_and_json(played):
     table, page, document = tables(played), report(played, {}), json.loads(as_json_text(played))
     [story] = played.stories
-    known = [metric for metric in METRICS if (Ablation.ON, metric.name) in story.means]
+    known = [metric for metric in METRICS if metric.name in story.means[Ablation.ON]]
     assert {metric.group for metric in known} >= {Group.PLAY, Group.SHOWN, Group.COST}
     for metric in known:
         assert f"| {metric.label} |" in table
@@ -167,9 +167,9 @@ def test_every_metric_is_in_table_page_and_json(played):
 def test_runs_are_paired_by_seed(played):
     [story] = played.stories
     means = story.means
-    assert means[Ablation.ON, "repeated"].count == 2
-    gap = story.differences[Ablation.OFF, "repeated"]
-    expected = means[Ablation.ON, "repeated"].mean - means[Ablation.OFF, "repeated"].mean
+    assert means[Ablation.ON]["repeated"].count == 2
+    gap = story.differences[Ablation.OFF]["repeated"]
+    expected = means[Ablation.ON]["repeated"].mean - means[Ablation.OFF]["repeated"].mean
     assert gap.mean == pytest.approx(expected)
     assert gap.mean < 0 >= gap.high
 
@@ -186,8 +186,8 @@ def test_identical_games_count_once(tmp_path):
     results = results_of(list(map(RunOutcome, (*runs, other))))
     [story] = results.stories
     assert story.samples == {Ablation.ON: Sample(3, 2), Ablation.OFF: Sample(2, 1)}
-    assert story.means[Ablation.ON, "last_score"].count == 2
-    assert story.differences[Ablation.OFF, "last_score"].count == 1
+    assert story.means[Ablation.ON]["last_score"].count == 2
+    assert story.differences[Ablation.OFF]["last_score"].count == 1
     assert "| different games | 2 of 3 runs | 1 of 2 runs |" in tables(results)
     assert "<td>2 of 3 runs</td><td>1 of 2 runs</td>" in report(results, {})
 
@@ -207,10 +207,10 @@ def test_several_stories_have_a_summary(tmp_path):
     other.play()
     results = results_of([RunOutcome(run), RunOutcome(other)])
     first, second, together = results.stories
-    assert (together.title, together.sha256, together.scores) == ("All stories", "", {})
-    expected = (first.means[Ablation.ON, "failed"].mean + second.means[Ablation.ON, "failed"].mean) / 2
-    assert together.means[Ablation.ON, "failed"].mean == pytest.approx(expected)
-    assert (Ablation.ON, "last_score") not in together.means
+    assert (together.title, together.sha256, together.episodes) == ("All stories", "", {})
+    expected = (first.means[Ablation.ON]["failed"].mean + second.means[Ablation.ON]["failed"].mean) / 2
+    assert together.means[Ablation.ON]["failed"].mean == pytest.approx(expected)
+    assert "last_score" not in together.means[Ablation.ON]
     assert "## All stories" in tables(results)
     captions = [caption for caption, _ in plots(results)]
     for story in (first, second):

@@ -98,13 +98,13 @@ def test_metrics_of_halumem_and_stale(tmp_path, ablation):
     assert first.truth == TruthCounts(**counts, stale=1, resolved=1, stale_turns=1)
     assert first.truth.updates_correct == 1
     shown = int(ablation is Ablation.NO_CLASSES)
-    assert [(episode.shown, episode.earlier) for episode in (first, second)] == [(0, 0), (shown, shown)]
+    assert [(episode.truth.shown, episode.truth.earlier) for episode in (first, second)] == [(0, 0), (shown, shown)]
     # The restart undid "the pear is in the front yard", which is stale there on two turns. One of them is the drop.
     assert (second.truth.stale, second.truth.stale_turns) == (3, 3)
     assert (second.truth.acted_on_stale, second.truth.failed_on_stale, second.truth.adapted) == (1, 0, 1)
     assert second.truth.resisted_turns == 3
     # Without the classes it is shown before the drop, with a note that the pear is gone.
-    assert (second.truth.resolved, second.untrue, second.untrue_memories, second.untrue_turns) == (3, 0, 0, 0)
+    assert (second.truth.resolved, second.truth.untrue, second.untrue_memories, second.untrue_turns) == (3, 0, 0, 0)
     assert second.undone_shown == shown
 
 

@@ -53,9 +53,9 @@ def test_repeated_failures_are_counted_across_episodes():
     elsewhere = a_turn(3, "push wall", place=Location(6, "Hall"), effective=False)
     first = [STARTED, TURN, a_turn(2, "Push  WALL", effective=False), elsewhere, a_turn(4, "open door")]
     second = [replace(TURN, episode=2), a_turn(2, "open door", episode=2, effective=False)]
-    assert list(count_failures([first, second])) == [FailureCount(1, 4, 3, 1), FailureCount(2, 2, 2, 1)]
+    assert list(count_failures([first, second])) == [FailureCount(4, 3, 1), FailureCount(2, 2, 1)]
 
 
 @pytest.mark.parametrize(("actions", "repeated", "share"), [(0, 0, 0.0), (4, 1, 0.25)])
 def test_share_of_repeated_failures(actions, repeated, share):
-    assert FailureCount(1, actions, repeated, repeated).repeated_share == share
+    assert FailureCount(actions, repeated, repeated).repeated_share == share

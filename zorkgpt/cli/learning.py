@@ -1,11 +1,10 @@
 """Learning across the episodes of a folder: scores, repeated failures, and the most useful memories."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from session.history import TurnRecord
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.losses import loss_in
@@ -40,10 +39,6 @@ class UsefulMemory:
 
     title: str
     place: str
-    learned_in: int | str
-    """The episode in which it was learned."""
-    shown: int
-    """Number of turns in which the player saw it."""
     followed: int
     worked: int
     points: int
@@ -72,41 +67,27 @@ def learning_of(workdir: Path, log_name: str, memories: Path | str, control: Seq
     document, every_trial = _memories_and_trials(memories)
     # Other folders that share the memory use other episode numbers.
     trials = [trial for trial in every_trial if trial.episode in numbers]
-    shown: Counter[TitleKey] = Counter()
     gains: dict[tuple[int | str, int], int] = {}
-    followed = {(trial.location_id, trial.title) for trial in trials}
-    ends: list[tuple[EpisodeEnded, str, list[TurnRecord]]] = []
+    # The end of each episode, and the number of turns in which the rules replaced its player.
+    played: list[tuple[EpisodeEnded | None, int]] = []
 
-    def logs() -> Iterable[Sequence[Event]]:
+    def logs() -> Iterator[Sequence[Event]]:
         for number in numbers:
             events = read_episode(workdir, number, log_name)
-            turns = list(turns_in(events).values())
-            for turn in turns:
-                here = turn.before.location_id
-                shown.update(key for key in followed if key[0] == here and f"] {key[1]}:" in turn.memory_shown)
-                gains[turn.episode, turn.turn] = turn.transition.points
-            if (end := last_end(events)) is not None:
-                player = next((event.player for event in events if isinstance(event, EpisodeStarted)), "")
-                ends.append((end, player, turns))
+            turns = turns_in(events).values()
+            gains.update(((turn.episode, turn.turn), turn.transition.points) for turn in turns)
+            player = next((event.player for event in events if isinstance(event, EpisodeStarted)), "")
+            played.append((last_end(events), sum(turn.player == PlayerKind.RULES != player for turn in turns)))
             yield events
 
-    failures = {count.episode: count for count in count_failures(logs())}
-    episodes = tuple(
-        PlayedEpisode(
-            end,
-            failures.get(end.episode) or FailureCount(end.episode, 0, 0, 0),
-            sum(turn.player == PlayerKind.RULES != player for turn in turns),
-        )
-        for end, player, turns in ends
-    )
-    control_failures = _control_failures(read_episode(workdir, numbers[0], log_name), control) if numbers else None
-    return Learning(episodes, _useful_memories(document, trials, gains, shown), control_failures)
-
-
-def _control_failures(first: Sequence[Event], control: Sequence[Event]) -> FailureCount | None:
-    """Count the failures of the control episode as if it were played after the folder's first episode."""
-    counts = list(count_failures([first, control]))
-    return counts[-1] if control and len(counts) > 1 else None
+    failures = list(count_failures(logs()))
+    counted = zip(played, failures, strict=True)
+    episodes = tuple(PlayedEpisode(end, failed, rules) for (end, rules), failed in counted if end is not None)
+    control_failures = None
+    if control and numbers:
+        # As if the control episode were played after the folder's first episode.
+        _, control_failures = count_failures([read_episode(workdir, numbers[0], log_name), control])
+    return Learning(episodes, _useful_memories(document, trials, gains), control_failures)
 
 
 def _memories_and_trials(memories: Path | str) -> tuple[LastingMemories, list[Trial]]:
@@ -119,7 +100,7 @@ def _memories_and_trials(memories: Path | str) -> tuple[LastingMemories, list[Tr
 
 
 def _useful_memories(
-    lasting: LastingMemories, trials: Iterable[Trial], gains: dict[tuple[int | str, int], int], shown: Counter[TitleKey]
+    lasting: LastingMemories, trials: Iterable[Trial], gains: dict[tuple[int | str, int], int]
 ) -> tuple[UsefulMemory, ...]:
     by_memory: defaultdict[TitleKey, list[Trial]] = defaultdict(list)
     for trial in trials:
@@ -132,17 +113,7 @@ def _useful_memories(
         points = sum(gains.get((trial.episode, trial.turn), 0) for trial in worked)
         if memory is None or not _promises_gain(memory) or not worked or points < 0 or not is_place(place) or not name:
             continue
-        useful.append(
-            UsefulMemory(
-                title=title,
-                place=name,
-                learned_in=memory.first_seen_in,
-                shown=max(shown[place, title], len(followed)),
-                followed=len(followed),
-                worked=len(worked),
-                points=points,
-            )
-        )
+        useful.append(UsefulMemory(title, name, len(followed), len(worked), points))
     useful.sort(key=lambda memory: (memory.points, memory.worked), reverse=True)
     return tuple(useful[:_SHOWN_MEMORIES])
 

@@ -64,7 +64,7 @@ def summary_of(
         "episodes": [_episode(end, played.get(end.episode)) for end in ended],
         "memories_that_helped": [asdict(memory) for memory in learning.memories],
         "repeated_mistakes": _rate(later),
-        "control": _rate([learning.control]) if learning.control else None,
+        "control": _rate([learning.control]) if learning.control and learning.control.actions else None,
         "damaged_files": damaged,
         "folder": str(workdir),
         "files": _files(workdir, config),

@@ -1,6 +1,7 @@
 """Ablations: runs without a part of the memory, to measure the effect of that part."""
 
 import random
+from contextlib import closing
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -9,9 +10,9 @@ from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from zorkgpt.memory.models import Memory, Persistence, SubjectKey
+from zorkgpt.memory.parts import open_store
 from zorkgpt.memory.places import parse_place, place_order, render_place
 from zorkgpt.memory.storage.lasting import EVERY, Filters
-from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.memory.storage.versions import is_current, with_same_words
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import PlayerKind
@@ -74,20 +75,16 @@ def _memory_path(config: GameConfiguration) -> Path:
 
 def _make_all_permanent(config: GameConfiguration, last: int) -> None:
     """Make core memories, and ephemeral memories of the last episode, permanent."""
-    workdir = Path(config.zork_game_workdir)
-    store = MarkdownStore(_memory_path(config))
-    ephemeral = store.journal.ephemeral(last)
-    events = read_episode(workdir, last, config.episode_log_file)
+    events = read_episode(Path(config.zork_game_workdir), last, config.episode_log_file)
     names: dict[SubjectKey, str] = {
         turn.before.location.num: turn.before.location.name
         for turn in events
         if isinstance(turn, TurnRecord) and turn.before.location is not None
     }
-
-    with store.transaction(source=_SOURCE) as draft:
+    with closing(open_store(_memory_path(config))) as store, store.transaction(source=_SOURCE) as draft:
         for place, memory in draft.lasting.find(replace(EVERY, persistence=Persistence.CORE)):
             draft.replace(place, memory, replace(memory, persistence=Persistence.PERMANENT), "edited")
-        for place, forgotten in ephemeral.items():
+        for place, forgotten in store.journal.ephemeral(last).items():
             for memory in filter(is_current, forgotten):
                 if with_same_words(draft.lasting.memories(place), memory) is None:
                     lasting = replace(memory, persistence=Persistence.PERMANENT)
@@ -96,12 +93,11 @@ def _make_all_permanent(config: GameConfiguration, last: int) -> None:
 
 def _shuffle(path: Path, dice: random.Random) -> None:
     """Move every memory to another place than the one where it was learned."""
-    store = MarkdownStore(path)
-    located = [(place, memory, _origin(place, memory)) for place, memory in store.lasting.find(Filters())]
-    places = sorted({origin for _, _, origin in located}, key=place_order)
-    dice.shuffle(places)
-    target = dict(zip(places, [*places[1:], *places[:1]], strict=True))
-    with store.transaction(source=_SOURCE) as draft:
+    with closing(open_store(path)) as store, store.transaction(source=_SOURCE) as draft:
+        located = [(place, memory, _origin(place, memory)) for place, memory in draft.lasting.find(Filters())]
+        places = sorted({origin for _, _, origin in located}, key=place_order)
+        dice.shuffle(places)
+        target = dict(zip(places, [*places[1:], *places[:1]], strict=True))
         for place, memory, origin in located:
             if place != target[origin]:
                 draft.remove(place, next(stored for stored in draft.lasting.memories(place) if stored == memory))

@@ -15,8 +15,7 @@ from zorkgpt.errors import EvaluationFailed
 from zorkgpt.evals.runs import EpisodeFiles, EvaluationRun
 from zorkgpt.evals.truth import ShownMemories, StatementKey, read_shown
 from zorkgpt.log_files import has_log
-from zorkgpt.memory.storage.markdown import sidecar
-from zorkgpt.memory.storage.tables import Journal
+from zorkgpt.memory.parts import open_store
 from zorkgpt.run_folder import MODEL_CALLS
 from zorkgpt.runlog.episodes import (
     FailureCount,
@@ -51,6 +50,10 @@ class RoleUsage:
 class TruthCounts:
     """Counts of true and untrue memories, added up over the turns of an episode. See `ShownMemories`."""
 
+    shown: int = 0
+    earlier: int = 0
+    decided: int = 0
+    untrue: int = 0
     stored: int = 0
     stored_true: int = 0
     points: int = 0
@@ -117,14 +120,6 @@ class EpisodeFigures:
     """Each new highest score → the turn in which it was reached."""
     score_turns: dict[int, int]
     """Each turn that changed the score → the score after it."""
-    shown: int
-    """Memories shown to the player, summed over all turns."""
-    earlier: int
-    """Of those, memories from earlier episodes."""
-    decided: int
-    """Of the shown memories, those that the object tree confirms or contradicts."""
-    untrue: int
-    """Of the decided memories, contradicted ones shown without a note of the current state."""
     untrue_memories: int
     """The number of different untrue memories."""
     untrue_turns: int
@@ -221,18 +216,8 @@ def figures_of(run: EvaluationRun) -> RunFigures:
     played = run.played()
     name = run.config.episode_log_file
     logs = [read_episode(files.workdir, files.number, name) for files in played]
-    failures = _failures(logs)
-    rows = zip(played, logs, failures, strict=True)
+    rows = zip(played, logs, count_failures(logs), strict=True)
     return RunFigures(run, tuple(_episode(run, files, events, failed) for files, events, failed in rows))
-
-
-def _failures(logs: Sequence[Sequence[Event]]) -> list[FailureCount]:
-    """Return a count for each log, in order. `count_failures` skips logs without turns."""
-    counts = iter(count_failures(logs))
-    return [
-        next(counts) if any(isinstance(event, TurnRecord) for event in events) else FailureCount(0, 0, 0, 0)
-        for events in logs
-    ]
 
 
 def _episode(run: EvaluationRun, files: EpisodeFiles, events: Sequence[Event], failed: FailureCount) -> EpisodeFigures:
@@ -266,10 +251,6 @@ def _episode(run: EvaluationRun, files: EpisodeFiles, events: Sequence[Event], f
         repeated_failed=failed.repeated,
         scored=turns_to_scores(turns),
         score_turns={turn.turn: scores[turn.turn] for turn in turns if turn.transition.points},
-        shown=sum(row.shown for row in shown),
-        earlier=sum(row.earlier for row in shown),
-        decided=sum(row.decided for row in shown),
-        untrue=sum(row.untrue for row in shown),
         untrue_memories=len(untrue_spans),
         untrue_turns=sum(untrue_spans),
         undone=sum(place in places for place, _, _ in undone),
@@ -320,8 +301,8 @@ def _parts(turns: Iterable[TurnRecord]) -> dict[str, float]:
 
 
 def _trials(run: EvaluationRun, files: EpisodeFiles) -> tuple[int, int]:
-    with closing(sidecar(files.workdir / run.config.memory_file)) as database:
-        trials = list(Journal(database).trials(files.number))
+    with closing(open_store(files.workdir / run.config.memory_file)) as store:
+        trials = list(store.journal.trials(files.number))
     return len(trials), sum(trial.worked for trial in trials)
 
 
@@ -399,36 +380,29 @@ METRICS: tuple[Metric, ...] = (
     Metric("last_score", Group.SCORE, "score of the last episode", lambda all_: all_[-1].score if all_ else None),
     Metric("best_score", Group.SCORE, "highest score", _best),
     Metric("turns_to_half", Group.SCORE, "turns to half of the last score", _turns_to_half),
-    Metric(
-        "places",
-        Group.PLAY,
-        "places visited",
-        lambda all_: len({place for one in all_ for place in one.places}),
-    ),
+    Metric("places", Group.PLAY, "places visited", lambda all_: len({place for one in all_ for place in one.places})),
     Metric("deaths", Group.PLAY, "deaths", lambda all_: sum(one.deaths for one in all_)),
     Metric("failed", Group.PLAY, "failed actions, share of all", _ratio("failed", "turns"), "%"),
     Metric("repeated", Group.PLAY, "repeated failures, share of all actions", _ratio("repeated_failed", "turns"), "%"),
-    Metric("shown", Group.SHOWN, "memories shown per turn", _ratio("shown", "turns")),
-    Metric("earlier", Group.SHOWN, "shown memories from earlier episodes", _ratio("earlier", "shown"), "%"),
+    Metric("shown", Group.SHOWN, "memories shown per turn", _ratio("truth.shown", "turns")),
+    Metric("earlier", Group.SHOWN, "shown memories from earlier episodes", _ratio("truth.earlier", "truth.shown"), "%"),
     Metric(
-        "untrue", Group.SHOWN, "untrue memories, share of the checkable ones shown", _ratio("untrue", "decided"), "%"
+        "untrue",
+        Group.SHOWN,
+        "untrue memories, share of the checkable ones shown",
+        _ratio("truth.untrue", "truth.decided"),
+        "%",
     ),
     Metric(
-        "untrue_showings",
-        Group.SHOWN,
-        "times an untrue memory is shown",
-        _ratio("untrue", "untrue_memories"),
+        "untrue_showings", Group.SHOWN, "times an untrue memory is shown", _ratio("truth.untrue", "untrue_memories")
     ),
     Metric(
-        "untrue_turns",
-        Group.SHOWN,
-        "turns until an untrue memory is gone",
-        _ratio("untrue_turns", "untrue_memories"),
+        "untrue_turns", Group.SHOWN, "turns until an untrue memory is gone", _ratio("untrue_turns", "untrue_memories")
     ),
     Metric(
         "undone", Group.SHOWN, "memories still shown after a restart undid them", _ratio("undone_shown", "undone"), "%"
     ),
-    Metric("followed", Group.SHOWN, "shown memories that the player followed", _ratio("followed", "shown"), "%"),
+    Metric("followed", Group.SHOWN, "shown memories that the player followed", _ratio("followed", "truth.shown"), "%"),
     Metric("worked", Group.SHOWN, "followed memories that worked", _ratio("worked", "followed"), "%"),
     Metric(
         "extraction_precision",
@@ -466,11 +440,7 @@ METRICS: tuple[Metric, ...] = (
         "%",
     ),
     Metric(
-        "false_memory_resistance",
-        Group.HALUMEM,
-        "false memory resistance: undone memories not shown",
-        _resistance,
-        "%",
+        "false_memory_resistance", Group.HALUMEM, "false memory resistance: undone memories not shown", _resistance, "%"
     ),
     Metric(
         "state_resolution",

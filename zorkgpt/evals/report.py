@@ -11,14 +11,7 @@ from urllib.parse import quote
 
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.metrics import EpisodeFigures, RunFigures
-from zorkgpt.evals.results import (
-    EvaluationResults,
-    Interval,
-    StorySummary,
-    general_tables,
-    name_of,
-    story_tables,
-)
+from zorkgpt.evals.results import Curves, EvaluationResults, general_tables, name_of, story_tables
 from zorkgpt.evals.runs import EvaluationRun
 from zorkgpt.extras import MissingExtra, importing
 
@@ -112,19 +105,19 @@ def plots(results: EvaluationResults) -> list[tuple[str, bytes]]:
 
     for story in results.stories:
         if story.has_curve:
-            add("final score by episode", _curves(Figure, story, story.scores, "score"))
-            add("repeated failures by episode", _curves(Figure, story, story.repeated, "share of all actions"))
+            add("final score by episode", _curves(Figure, story.episodes["score"], "score"))
+            add("repeated failures by episode", _curves(Figure, story.episodes["repeated"], "share of all actions"))
         runs = [figures for figures in results.runs if figures.run.story.sha256 == story.sha256]
         if runs:
             add("score during the last episode", _climb(Figure, runs))
     return pictures
 
 
-def _curves(make: Any, story: StorySummary, curves: dict[Ablation, list[Interval | None]], label: str) -> bytes:
+def _curves(make: Any, curves: Curves, label: str) -> bytes:
     """Draw the mean and its interval for each episode."""
     figure, axes = _axes(make, "episode", label)
-    for ablation in story.ablations:
-        points = {episode: mean for episode, mean in enumerate(curves[ablation], 1) if mean is not None}
+    for ablation, curve in curves.items():
+        points = {episode: mean for episode, mean in enumerate(curve, 1) if mean is not None}
         episodes, means = list(points), [point.mean for point in points.values()]
         axes.plot(episodes, means, color=_COLORS[ablation], label=ablation.value, marker="o", markersize=3)
         low, high = [point.low for point in points.values()], [point.high for point in points.values()]

@@ -4,7 +4,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from session.stopwatch import Part
@@ -12,7 +12,7 @@ from zorkgpt.encoding import as_json
 from zorkgpt.errors import reason_of
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome
-from zorkgpt.evals.metrics import METRICS, Metric, RoleUsage, RunFigures, TruthCounts, figures_of
+from zorkgpt.evals.metrics import METRICS, EpisodeFigures, Metric, RoleUsage, RunFigures, figures_of
 from zorkgpt.evals.protocols import Headline
 from zorkgpt.evals.runs import EvaluationRun
 from zorkgpt.llm.roles import Role
@@ -50,13 +50,18 @@ def interval(values: Sequence[float]) -> Interval | None:
 _MAX_ROWS = 12
 """Maximum rows of the learning curve's table. If there are more episodes, the rows are evenly spaced."""
 _MARKUP = frozenset("\\`*_{}[]<>()#+-.!|&~")
+_SUMS = ("places", "calls", "tokens", "cost")
+"""The metrics in the CSV file that are not fields of an episode."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """Characters at the start of a cell that make a spreadsheet interpret it as a formula."""
 
 
 SAMPLE_LABEL = "different games"
 
-Means = dict[tuple[Ablation, str], Interval]
+Means = dict[Ablation, dict[str, Interval]]
+"""Ablation → metric → mean. Unknown metrics are left out."""
+Curves = dict[Ablation, list[Interval | None]]
+"""Ablation → mean for each episode, None if unknown."""
 _HEADLINES: dict[Headline, str] = {"area": "area", "best": "best_share"}
 """The name of each headline metric."""
 
@@ -82,13 +87,12 @@ class StorySummary:
     """"" for all stories together."""
     samples: dict[Ablation, "Sample"]
     means: Means
-    """Means over the different games, by ablation and metric. Unknown metrics are left out."""
+    """Over the different games."""
     differences: Means
     """Whole memory minus the ablation, over the different pairs of games with the same seed."""
-    scores: dict[Ablation, list[Interval | None]] = field(default_factory=dict)
-    """The final score of each episode. Empty for all stories together."""
-    repeated: dict[Ablation, list[Interval | None]] = field(default_factory=dict)
-    """Repeated failures as a share of the actions of each episode. Empty for all stories together."""
+    episodes: dict[str, Curves] = field(default_factory=dict)
+    """`score`, the final score of each episode, and `repeated`, repeated failures as a share of its actions. Empty for
+    all stories together."""
 
     @property
     def ablations(self) -> tuple[Ablation, ...]:
@@ -97,7 +101,7 @@ class StorySummary:
     @property
     def has_curve(self) -> bool:
         """Whether there are several episodes to compare."""
-        return max(map(len, self.scores.values()), default=0) > 1
+        return any(len(curve) > 1 for curves in self.episodes.values() for curve in curves.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,15 +153,13 @@ def name_of(figures: RunFigures) -> str:
 
 def _summary(runs: Sequence[RunFigures]) -> StorySummary:
     means, differences = _compared(runs, METRICS)
-    games = _by_ablation(runs)
     return StorySummary(
         title=name_of(runs[0]),
         sha256=runs[0].run.story.sha256,
         samples=_samples(runs),
         means=means,
         differences=differences,
-        scores={ablation: _curve(played, "score") for ablation, played in games.items()},
-        repeated={ablation: _curve(played, "repeated_share") for ablation, played in games.items()},
+        episodes={"score": _curves(runs, "score"), "repeated": _curves(runs, "repeated_share")},
     )
 
 
@@ -175,7 +177,7 @@ def _samples(runs: Sequence[RunFigures]) -> dict[Ablation, Sample]:
     return {ablation: Sample(counts[ablation], len(games)) for ablation, games in _by_ablation(runs).items()}
 
 
-def _compared(runs: Sequence[RunFigures], metrics: Iterable[Metric]) -> tuple[Means, Means]:
+def _compared(runs: Sequence[RunFigures], metrics: Sequence[Metric]) -> tuple[Means, Means]:
     """Return the mean of each metric, and the difference of whole memory and ablation, paired by story and seed."""
     whole = {(each.run.story.sha256, each.run.seed): each for each in runs if each.run.ablation is Ablation.ON}
     pairs: dict[Ablation, dict[tuple[object, ...], tuple[RunFigures, RunFigures]]] = {}
@@ -185,31 +187,42 @@ def _compared(runs: Sequence[RunFigures], metrics: Iterable[Metric]) -> tuple[Me
         if run.ablation is not Ablation.ON and on is not None:
             key = run.story.sha256, on.transcript, figures.transcript
             pairs.setdefault(run.ablation, {})[key] = on, figures
-    different = _by_ablation(runs)
-    means: Means = {}
-    differences: Means = {}
-    for metric in metrics:
-        for ablation, games in different.items():
-            values = [float(value) for game in games if (value := metric.of(game.episodes)) is not None]
-            gaps = []
-            for on, off in pairs.get(ablation, {}).values():
-                value_on, value_off = metric.of(on.episodes), metric.of(off.episodes)
-                if value_on is not None and value_off is not None:
-                    gaps.append(float(value_on) - float(value_off))
-            if mean := interval(values):
-                means[ablation, metric.name] = mean
-            if difference := interval(gaps):
-                differences[ablation, metric.name] = difference
+    means = {ablation: _means(metrics, [[game] for game in games]) for ablation, games in _by_ablation(runs).items()}
+    differences = {ablation: _means(metrics, list(games.values())) for ablation, games in pairs.items()}
     return means, differences
 
 
-def _curve(games: Sequence[RunFigures], field: str) -> list[Interval | None]:
-    longest = max(game.last for game in games)
-    curve = []
-    for number in range(1, longest + 1):
-        values = [getattr(each, field) for game in games for each in game.episodes if each.episode == number]
-        curve.append(interval([float(value) for value in values if value is not None]))
-    return curve
+def _means(metrics: Iterable[Metric], games: Sequence[Sequence[RunFigures]]) -> dict[str, Interval]:
+    """Return the mean of each metric over games, or over the differences of pairs of games."""
+    means = {}
+    for metric in metrics:
+        values = []
+        for together in games:
+            known = [value for game in together if (value := metric.of(game.episodes)) is not None]
+            if len(known) == len(together):
+                values.append(known[0] - sum(known[1:]))
+        if mean := interval(values):
+            means[metric.name] = mean
+    return means
+
+
+def _curves(runs: Sequence[RunFigures], field: str) -> Curves:
+    """Return the mean of a field of each episode, for each ablation."""
+    numbers = range(1, max(figures.last for figures in runs) + 1)
+    return {
+        ablation: [
+            interval(
+                [
+                    value
+                    for game in games
+                    for each in game.episodes
+                    if each.episode == number and (value := getattr(each, field)) is not None
+                ]
+            )
+            for number in numbers
+        ]
+        for ablation, games in _by_ablation(runs).items()
+    }
 
 
 # As tables
@@ -268,7 +281,7 @@ def general_tables(results: EvaluationResults) -> dict[str, ResultTable]:
         for failed in results.failures
     ]
     tables = {
-        "Model usage by role": ResultTable("", ["ablation", "role", *_USAGE], usage),
+        "Model usage by role": ResultTable("", ["ablation", "role", "calls", "tokens", "cost", "seconds"], usage),
         "Time by part (ms per turn)": ResultTable("", ["part", *times], parts),
         "Unfinished runs": ResultTable("", ["story", "ablation", "seed", "reason"], failures, is_trusted=False),
     }
@@ -301,32 +314,33 @@ def _grouped(means: Means, ablations: Sequence[Ablation], metrics: Sequence[Metr
     rows: list[list[str]] = []
     for group in dict.fromkeys(metric.group for metric in metrics):
         group_rows = [
-            [metric.label, *(interval_text(metric, means.get((ablation, metric.name))) for ablation in ablations)]
+            [metric.label, *(interval_text(metric, means.get(each, {}).get(metric.name)) for each in ablations)]
             for metric in metrics
-            if metric.group is group and any((ablation, metric.name) in means for ablation in ablations)
+            if metric.group is group and any(metric.name in means.get(each, {}) for each in ablations)
         ]
         rows += [[group.value], *group_rows] if group_rows else []
     return rows
 
 
 def _by_episode(story: StorySummary) -> ResultTable:
-    count = max(map(len, story.scores.values()))
+    columns = [
+        (f"{label}, {ablation}", factor, unit, curve)
+        for name, label, factor, unit in (("score", "score", 1, ""), ("repeated", "repeated failures", 100, " %"))
+        for ablation, curve in story.episodes[name].items()
+    ]
+    count = len(columns[0][-1])
     step = -(-count // _MAX_ROWS)
-    header = ["episode"]
-    header += [f"score, {ablation}" for ablation in story.ablations]
-    header += [f"repeated failures, {ablation}" for ablation in story.ablations]
-    rows = []
-    for at in sorted({*range(0, count, step), count - 1}):
-        scores = [_at(story.scores[ablation], at) for ablation in story.ablations]
-        repeated = [_at(story.repeated[ablation], at) for ablation in story.ablations]
-        cells = ["" if score is None else f"{score.mean:.1f}" for score in scores]
-        cells += ["" if share is None else f"{100 * share.mean:.1f} %" for share in repeated]
-        rows.append([str(at + 1), *cells])
-    return ResultTable("Mean by episode:", header, rows)
-
-
-def _at(curve: Sequence[Interval | None], at: int) -> Interval | None:
-    return curve[at] if at < len(curve) else None
+    rows = [
+        [
+            str(at + 1),
+            *(
+                "" if (mean := curve[at]) is None else f"{factor * mean.mean:.1f}{unit}"
+                for _, factor, unit, curve in columns
+            ),
+        ]
+        for at in sorted({*range(0, count, step), count - 1})
+    ]
+    return ResultTable("Mean by episode:", ["episode", *(label for label, *_ in columns)], rows)
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -346,101 +360,58 @@ def escaped(text: str) -> str:
 # As files
 
 
-def as_values(results: EvaluationResults) -> dict[str, Any]:
-    """Return the results as JSON values."""
-    return {
+def as_json_text(results: EvaluationResults) -> bytes:
+    """Return the results as indented JSON."""
+    values = {
         "runs": [
             {
                 **_described(figures.run),
                 "metrics": {metric.name: metric.of(figures.episodes) for metric in METRICS},
-                "ms_by_part": next(iter(ms_by_part([figures]).values()), {}),
-                "episodes": [asdict(episode) for episode in figures.episodes],
+                "ms_by_part": ms_by_part([figures]).get(figures.run.ablation, {}),
+                "episodes": figures.episodes,
             }
             for figures in results.runs
         ],
         "failures": [{**_described(failed.run), "reason": failed.failure} for failed in results.failures],
-        "stories": [
-            {
-                "title": story.title,
-                "sha256": story.sha256,
-                "samples": {ablation.value: asdict(sample) for ablation, sample in story.samples.items()},
-                "means": _nested(story.means),
-                "differences": _nested(story.differences),
-                "episodes": {
-                    "score": _curve_values(story.scores),
-                    "repeated": _curve_values(story.repeated),
-                },
-            }
-            for story in results.stories
-        ],
+        "stories": results.stories,
     }
+    return as_json(values, indented=True) + b"\n"
 
 
 def _described(run: EvaluationRun) -> dict[str, Any]:
     return {**run.recorded(), "folder": run.folder.relative_to(run.root).as_posix()}
 
 
-def _curve_values(curves: dict[Ablation, list[Interval | None]]) -> dict[str, list[dict[str, Any] | None]]:
-    return {
-        ablation.value: [None if mean is None else asdict(mean) for mean in curve] for ablation, curve in curves.items()
-    }
-
-
-def _nested(means: Means) -> dict[str, dict[str, Any]]:
-    nested: dict[str, dict[str, Any]] = {}
-    for (ablation, name), mean in means.items():
-        nested.setdefault(ablation.value, {})[name] = asdict(mean)
-    return nested
-
-
-def as_json_text(results: EvaluationResults) -> bytes:
-    """Return the results as indented JSON."""
-    values = as_values(results)
-    for run in values["runs"]:
-        for episode in run["episodes"]:
-            for name in ("scored", "score_turns"):
-                episode[name] = {str(key): value for key, value in episode[name].items()}
-    return as_json(values, indented=True) + b"\n"
-
-
-_COLUMNS = (
-    *("episode", "directory", "reason", "turns", "score", "best_score", "max_score", "deaths", "failed"),
-    *("repeated_failed", "shown", "earlier", "decided", "untrue", "untrue_memories", "untrue_turns"),
-    *("undone", "undone_shown", "followed", "worked", "seconds"),
-)
-"""The fields of an episode that are copied to the CSV file."""
-_TRUTH = tuple(each.name for each in fields(TruthCounts))
-_USAGE = ("calls", "tokens", "cost", "seconds")
-_METRIC = {metric.name: metric for metric in METRICS}
-
-
 def as_csv(results: EvaluationResults) -> bytes:
     """Return a line for each episode."""
+    rows = [_csv_row(figures, episode) for figures in results.runs for episode in figures.episodes]
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    roles = sorted({role for _, role in usage_by_role(results.runs)})
-    by_role = [f"{role}_{name}" for role in roles for name in _USAGE]
-    counted = ("places", "calls", "tokens", "cost", *by_role, *(f"{part}_s".replace(" ", "_") for part in Part))
-    writer.writerow(["story", "sha256", "protocol", "ablation", "seed", "player", *_COLUMNS, *_TRUTH, *counted])
-    for figures in results.runs:
-        run = figures.run
-        identity = [name_of(figures), run.story.sha256, run.protocol.name, run.ablation.value, run.seed]
-        for episode in figures.episodes:
-            values: list[Any] = [*identity, run.choice.kind]
-            values += [getattr(episode, column) for column in _COLUMNS]
-            values += [getattr(episode.truth, column) for column in _TRUTH]
-            values += [_METRIC[name].of([episode]) or 0 for name in ("places", "calls", "tokens")]
-            values.append(_METRIC["cost"].of([episode]))
-            usage = [episode.usage.get(role, RoleUsage()) for role in roles]
-            values += [getattr(of_role, name) for of_role in usage for name in _USAGE]
-            values += [episode.parts_s.get(part) for part in Part]
-            writer.writerow([_cell(value) for value in values])
+    writer = csv.DictWriter(out, dict.fromkeys(name for row in rows for name in row), restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
     return out.getvalue().encode("utf-8", "replace")
 
 
-def _cell(value: Any) -> Any:
-    """Return the value of a CSV cell. Text that looks like a formula is quoted."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+def _csv_row(figures: RunFigures, episode: EpisodeFigures) -> dict[str, Any]:
+    run, values = figures.run, asdict(episode)
+    row: dict[str, Any] = {
+        "story": name_of(figures),
+        "sha256": run.story.sha256,
+        "protocol": run.protocol.name,
+        "ablation": run.ablation.value,
+        "seed": run.seed,
+        "player": run.choice.kind,
+    }
+    row |= {name: value for name, value in values.items() if name not in row and not isinstance(value, dict | tuple)}
+    row |= values["truth"]
+    row |= {metric.name: metric.of([episode]) for metric in METRICS if metric.name in _SUMS}
+    row |= {f"{role}_{name}": value for role, usage in values["usage"].items() for name, value in usage.items()}
+    row |= {f"{part}_s".replace(" ", "_"): seconds for part, seconds in episode.parts_s.items()}
+    # A spreadsheet interprets some text as a formula, unless it is quoted.
+    return {
+        name: f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+        for name, value in row.items()
+    }
 
 
 OUTSIDE = "before the first turn, after the last, and pauses"

@@ -329,7 +329,10 @@ class EvaluationRun:
 
     def _undone(self, played: list[EpisodeFiles]) -> dict[StatementKey, Memory]:
         """Return the ephemeral memories of earlier episodes."""
-        return {key: memory for files in played for key, memory in ephemeral_of(files.directory, files.number).items()}
+        undone: dict[StatementKey, Memory] = {}
+        for files in played:
+            undone |= ephemeral_of(files.workdir / self.config.memory_file, files.number)
+        return undone
 
 
 def plan(

@@ -18,9 +18,8 @@ from zorkgpt.memory.credit import plain_words
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, PlaceKey, same_episode
 from zorkgpt.memory.objects import PlacedObject
+from zorkgpt.memory.parts import open_store
 from zorkgpt.memory.places import is_place
-from zorkgpt.memory.storage.markdown import sidecar
-from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.upkeep.audit import is_claim_true
 from zorkgpt.run_folder import run_directory
@@ -369,10 +368,10 @@ def read_shown(directory: Path) -> Iterator[ShownMemories]:
     yield from (rows[turn] for turn in sorted(rows))
 
 
-def ephemeral_of(directory: Path, episode: int) -> dict[StatementKey, Memory]:
+def ephemeral_of(memory_file: Path, episode: int) -> dict[StatementKey, Memory]:
     """Return the ephemeral memories of an episode at its end."""
-    with closing(sidecar(directory.parent.parent / "Memories.md")) as database:
-        found = Journal(database).ephemeral(episode)
+    with closing(open_store(memory_file)) as store:
+        found = store.journal.ephemeral(episode)
     return {
         _key(place, memory): memory
         for place, memories in found.items()

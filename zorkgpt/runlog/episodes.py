@@ -153,7 +153,6 @@ def is_played(directory: Path) -> bool | None:
 class FailureCount:
     """Counts of one episode's actions."""
 
-    episode: int
     actions: int
     failed: int
     repeated: int
@@ -166,14 +165,12 @@ class FailureCount:
 
 
 def count_failures(episodes: Iterable[Iterable[Event]]) -> Iterator[FailureCount]:
-    """Count the failures of each episode with turns. Episodes must be in order, from the first one."""
+    """Count the failures of each episode. Episodes must be in order, from the first one."""
     failed_before: set[tuple[int | None, str]] = set()
     for events in episodes:
         turns = list(turns_in(events).values())
         failures = [(turn.before.location_id, exit_name(turn.action)) for turn in turns if failed(turn.transition)]
-        if turns:
-            repeated = repeated_failures(failures, failed_before)
-            yield FailureCount(turns[0].episode, len(turns), len(failures), repeated)
+        yield FailureCount(len(turns), len(failures), repeated_failures(failures, failed_before))
 
 
 def repeated_failures(failures: Iterable[tuple[int | None, str]], failed_before: set[tuple[int | None, str]]) -> int:
