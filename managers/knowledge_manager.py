@@ -15,6 +15,7 @@ from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
+from zorkgpt.context.prompt import KNOWLEDGE_TOKENS
 from zorkgpt.errors import FileError, InvalidAnswer, LLMError
 from zorkgpt.knowledge.lines import is_by_person, is_settled, is_struck
 from zorkgpt.knowledge.retrieval import relevant_lines
@@ -212,8 +213,8 @@ class KnowledgeManager(BaseManager):
             return self._store.lines
 
     def lines(self, now: Observation) -> tuple[str, ...]:
-        """Return the relevant lines, the most relevant first, within `knowledge_tokens`."""
-        budget = max(0, self.config.knowledge_tokens - _HEADING_TOKENS)
+        """Return the relevant lines, the most relevant first, within their budget in the prompt."""
+        budget = KNOWLEDGE_TOKENS - _HEADING_TOKENS
         return relevant_lines(self._refreshed(), now, budget, opening=not self.game_state.turn_count)
 
     def snapshot(self) -> dict[str, Any]:

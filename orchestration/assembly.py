@@ -190,7 +190,7 @@ def _critic(services: Services) -> Critic | None:
     config, language = services.config, services.game.language
     if not (config.enable_critic and services.player_decides) or services.options.is_plain:
         return None
-    return Critic(language, services.llm, threshold=config.critic_rejection_threshold, budgets=config.context)
+    return Critic(language, services.llm, threshold=config.critic_rejection_threshold)
 
 
 def _checkpoints(services: Services, snapshots: Mapping[str, Snapshot]) -> CheckpointManager:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from session.game_configuration import GameConfiguration, model_settings
 from zorkgpt.agent import Agent
+from zorkgpt.context.sections import Budgets
 from zorkgpt.delegating_players import StandIn
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.client import ModelStatus
@@ -73,7 +74,7 @@ def choose_player(asked: str, config: GameConfiguration) -> PlayerChoice:
 def _model_player(services: "Services", *, plain: bool = False) -> Player:
     if services.llm is None:
         raise ConfigurationError(f"No model is configured. {_HOW_TO_NAME_ONE}")
-    agent = Agent(services.llm, services.config.context, plain=plain, tools=services.tools)
+    agent = Agent(services.llm, Budgets(services.config.history_tokens), plain=plain, tools=services.tools)
     if not services.options.stand_in:
         return agent
     # The model decides whether to follow the best line.

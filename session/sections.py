@@ -201,38 +201,10 @@ class GameplaySection(SettingsSection):
 
 
 class ContextSection(SettingsSection):
-    """Token budgets of the sections of the player's prompt. The critic gets half of each."""
+    """The part of the player's prompt with the episode so far."""
 
-    certain_tokens: int = Field(default=500, ge=200)
-    """Facts from the Z-machine: location, score, inventory, visible things."""
-    exits_tokens: int = Field(default=300, ge=60)
-    """Exits of this location."""
-    untried_elsewhere_tokens: int = Field(default=80, ge=60)
-    """Untried exits of other locations, with routes."""
-    failed_here_tokens: int = Field(default=200, ge=60)
-    """Failed actions at this location."""
-    dangers_tokens: int = Field(default=160, ge=60)
-    """Dangers of adjacent locations and those on the route."""
-    known_points_tokens: int = Field(default=250, ge=60)
-    """Actions that scored in earlier episodes and not yet in this one, with routes."""
-    best_line_tokens: int = Field(default=120, ge=120)
-    """Next commands of the best line so far."""
-    objectives_tokens: int = Field(default=140, ge=60)
-    """Current objectives."""
-    knowledge_tokens: int = Field(default=400, ge=60)
-    """Relevant lines of the knowledge base."""
-    notices_tokens: int = Field(default=200, ge=60)
-    """Notices, such as a loop."""
-    summary_tokens: int = Field(default=300, ge=60)
-    """Summary of the oldest turns, within the history."""
     history_tokens: int = Field(default=16_000, ge=100)
     """The episode so far. Less if the model's context is smaller. Older turns are summarized."""
-    room_description_tokens: int = Field(default=400, ge=60)
-    """Last room description."""
-    response_tokens: int = Field(default=2000, ge=100)
-    """Last response."""
-    refused_tokens: int = Field(default=200, ge=100)
-    """Reason for the rejection of the last proposal."""
     summary_interval: int = Field(default=6, ge=1)
     """Minimum turns between summaries."""
 

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from pydantic import BaseModel, Field
 
-from session.sections import ContextSection
 from zorkgpt.bounded import MODEL_ANSWER, parse_json
-from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections, fitted, plain_sections
-from zorkgpt.context.sections import turns_shown
+from zorkgpt.context.prompt import AGENT, PLAIN, fitted, prompt_sections
+from zorkgpt.context.sections import DEFAULT_BUDGETS, Budgets, turns_shown
 from zorkgpt.context.tools import MOST_CALLS, RESULT_TOKENS, AgentTools
 from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachable, OutOfBounds
 from zorkgpt.llm.client import Reader
@@ -57,7 +56,7 @@ class Agent(Player):
     def __init__(
         self,
         llm: LLM,
-        budgets: ContextSection = DEFAULT_BUDGETS,
+        budgets: Budgets = DEFAULT_BUDGETS,
         *,
         plain: bool = False,
         tools: AgentTools | None = None,
@@ -77,13 +76,12 @@ class Agent(Player):
             InvalidAnswer: If there was no command in three answers, nor in a typed one.
             LLMError: If the model could not be asked several times in a row.
         """
-        budgets = budgets_for(context, self._budgets, self._context_length, self._tools)
+        budgets = _budgets_for(context, self._budgets, self._context_length, self._tools)
         decision = self._decision(context, budgets)
-        soon = budgets.model_copy(update={"history_tokens": int(budgets.history_tokens * _FULL)})
-        fitting = turns_shown(context, soon)
+        fitting = turns_shown(context, replace(budgets, history=int(budgets.history * _FULL)))
         return replace(decision, summarize_to=fitting[0].turn - 1 if fitting else 0)
 
-    def _decision(self, context: PlayerContext, budgets: ContextSection) -> AgentDecision:
+    def _decision(self, context: PlayerContext, budgets: Budgets) -> AgentDecision:
         if not self._by_fields:
             try:
                 return self._in_words(prompt_for(context, budgets, plain=self._plain), context)
@@ -167,14 +165,10 @@ def reader(vocabulary: tuple[str, ...]) -> Reader:
     return understands
 
 
-def budgets_for(
-    context: PlayerContext, budgets: ContextSection, context_length: int | None, tools: AgentTools | None = None
-) -> ContextSection:
-    """Return the budgets with which a prompt fits into this context. See `prompt_for`.
-
-    Args:
-        tools: The tools offered to the model if the context is long enough.
-    """
+def _budgets_for(
+    context: PlayerContext, budgets: Budgets, context_length: int | None, tools: AgentTools | None
+) -> Budgets:
+    """Return the budgets with which a prompt fits into the context of the model; None if it is unknown."""
     if context_length is None:
         return budgets
     empty = render("agent", sections=(), by_fields=False)
@@ -185,25 +179,16 @@ def budgets_for(
 
 
 def prompt_for(
-    context: PlayerContext,
-    budgets: ContextSection = DEFAULT_BUDGETS,
-    context_length: int | None = None,
-    *,
-    plain: bool = False,
-    by_fields: bool = False,
+    context: PlayerContext, budgets: Budgets = DEFAULT_BUDGETS, *, plain: bool = False, by_fields: bool = False
 ) -> list[Message]:
     """Return the prompt: instructions, the episode so far, the present state.
 
     Args:
-        context_length: The maximum tokens of prompt and answer together; None if unknown.
         plain: Whether to leave out the present state and its instructions.
         by_fields: Whether to ask for a typed answer, instead of one that ends with the ACTION line.
     """
-    budgets = budgets_for(context, budgets, context_length)
-    if plain:
-        prompt = render("agent_plain", sections=plain_sections(context, budgets), by_fields=by_fields)
-    else:
-        prompt = render("agent", sections=agent_sections(context, budgets), by_fields=by_fields)
+    template, table = ("agent_plain", PLAIN) if plain else ("agent", AGENT)
+    prompt = render(template, sections=prompt_sections(table, context, budgets), by_fields=by_fields)
     return [Message("system", prompt.system), Message("user", prompt.user)]
 
 

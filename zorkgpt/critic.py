@@ -7,10 +7,9 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from game_interface.models import Language, Scene
-from session.sections import ContextSection
 from zorkgpt.action_check import check_action
-from zorkgpt.context.prompt import DEFAULT_BUDGETS, critic_sections
-from zorkgpt.context.prompt_section import first_sentences, last_sentences
+from zorkgpt.context.prompt import CRITIC, CRITIC_BUDGETS, prompt_sections
+from zorkgpt.context.prompt_section import sentences
 from zorkgpt.directions import exit_name
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.messages import LLM, Message
@@ -55,21 +54,12 @@ class Critic:
         language: The story's grammar; None if unknown.
         llm: The client for the role; None to judge by the story alone.
         threshold: The lowest accepted score.
-        budgets: The token budgets of the player's prompt. The critic's are half as large.
     """
 
-    def __init__(
-        self,
-        language: Language | None,
-        llm: LLM | None = None,
-        *,
-        threshold: float = -0.2,
-        budgets: ContextSection = DEFAULT_BUDGETS,
-    ) -> None:
+    def __init__(self, language: Language | None, llm: LLM | None = None, *, threshold: float = -0.2) -> None:
         self._language = language
         self._llm = llm
         self._threshold = threshold
-        self._budgets = budgets
         self.failures = 0
         """The number of failed calls."""
 
@@ -84,7 +74,7 @@ class Critic:
         if self._llm is None or not is_risky(proposal.action, context):
             return CriticVerdict(True)
         try:
-            question = prompt_for(proposal, context, self._budgets)
+            question = prompt_for(proposal, context)
             answer = self._llm.complete(question, role=Role.CRITIC, response_model=CriticAnswer).parsed
             assert isinstance(answer, CriticAnswer)
         except LLMError as error:
@@ -117,14 +107,12 @@ def is_risky(action: str, context: PlayerContext) -> bool:
     return action.partition(" ")[0] in context.destructive_verbs
 
 
-def prompt_for(
-    proposal: AgentDecision, context: PlayerContext, budgets: ContextSection = DEFAULT_BUDGETS
-) -> list[Message]:
-    """Return the prompt."""
+def prompt_for(proposal: AgentDecision, context: PlayerContext) -> list[Message]:
+    """Return the prompt, with less of the episode so far and the present state than the player's."""
     prompt = render(
         "critic",
-        sections=critic_sections(context, budgets),
-        action=first_sentences(proposal.action, PROPOSAL_TOKENS[0]),
-        reasons=last_sentences(proposal.reasoning, PROPOSAL_TOKENS[1]),
+        sections=prompt_sections(CRITIC, context, CRITIC_BUDGETS),
+        action=sentences(proposal.action, PROPOSAL_TOKENS[0]),
+        reasons=sentences(proposal.reasoning, PROPOSAL_TOKENS[1], end=1),
     )
     return [Message("system", prompt.system), Message("user", prompt.user)]

@@ -1,5 +1,6 @@
 """Tests that sections of a prompt keep to their budgets by omitting whole items."""
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -8,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from game_interface.models import Item, Location, Observation
-from session.sections import ContextSection
 from tests.fixtures.prompt_limits import most_tokens
 from zorkgpt.context import sections
-from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections, fitted, for_critic
-from zorkgpt.context.prompt_section import beginning, first_sentences, last_sentences, list_section, text_section
+from zorkgpt.context.prompt import AGENT, CRITIC_BUDGETS, fitted, prompt_sections
+from zorkgpt.context.prompt_section import fenced, listed, sentences, shortened
+from zorkgpt.context.sections import RESPONSE_TOKENS, Budgets
 from zorkgpt.context.turns import first_shown, turn_text
 from zorkgpt.explore.best_line import LineAhead, LineStep
 from zorkgpt.memory.models import Memory
@@ -21,21 +22,7 @@ from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, PlayerContext, Route, UntriedWays
 from zorkgpt.world.routes import RouteStep
 
-PARTS = [
-    *(
-        sections.certain,
-        sections.exits,
-        sections.untried_elsewhere,
-        sections.failed_here,
-        sections.dangers,
-        sections.known_points,
-        sections.best_line,
-        sections.room_description,
-    ),
-    *(sections.objectives, sections.knowledge, sections.notices),
-    *(sections.response, sections.refused),
-]
-LEAST = ContextSection(**{name: field.metadata[0].ge for name, field in ContextSection.model_fields.items()})
+LEAST = Budgets(100, 0.5)
 
 texts = (
     st.text(max_size=80) | st.text("ab. `\n#é", max_size=400) | st.integers(1, 60).map(lambda n: "A word. " * n * 10)
@@ -97,55 +84,59 @@ def contexts(draw) -> PlayerContext:
 
 
 @pytest.mark.slow
-@given(contexts(), st.sampled_from([DEFAULT_BUDGETS, for_critic(DEFAULT_BUDGETS), LEAST]))
+@given(contexts(), st.sampled_from([Budgets(), CRITIC_BUDGETS, LEAST]))
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_section_is_never_longer_than_its_budget(context, budgets):
-    for part in PARTS:
-        assert part(context, budgets).tokens <= getattr(budgets, f"{part.__name__}_tokens"), part.__name__
-    one_turn = max((estimated_tokens(turn_text(turn, budgets.response_tokens)) for turn in context.recent), default=0)
-    whole = "".join(f"{section}\n\n" for section in agent_sections(context, budgets))
-    assert estimated_tokens(whole) <= most_tokens(budgets, memories=0) + one_turn
+    shown = prompt_sections(AGENT, context, budgets)
+    limits = {heading.partition("{")[0]: budgets.of(tokens) for heading, tokens, _ in AGENT}
+    for section in shown[1:]:
+        assert section.tokens <= limits[section.heading.partition(" (")[0].removesuffix(":")], section.heading
+    limit = budgets.of(RESPONSE_TOKENS)
+    one_turn = max((estimated_tokens(turn_text(turn, limit)) for turn in context.recent), default=0)
+    whole = "".join(f"{section}\n\n" for section in shown)
+    assert estimated_tokens(whole) <= most_tokens(AGENT, budgets, memories=0) + one_turn
 
 
 def test_long_item_does_not_displace_shorter_ones():
-    items = ["short one", "long " * 100, "short two"]
-    section = list_section("## Heading", items, lambda item: f"- {item}", 40)
-    assert section.text == "- short one\n- short two\n(1 more left out)"
+    items = ["- short one", "- " + "long " * 100, "- short two"]
+    assert listed(items, 36) == "- short one\n- short two\n(1 more left out)"
 
 
-def test_fitting_items_are_unchanged():
-    section = text_section("## Heading", " One.\n\nTwo.\n", 60)
-    assert str(section) == "## Heading\n\n```\nOne.\n\nTwo.\n```"
+def test_fitting_text_is_unchanged():
+    assert fenced(" One.\n\nTwo.\n", 60) == "```\nOne.\n\nTwo.\n```"
 
 
-def test_empty_section_is_omitted():
-    assert text_section("## Heading", " \n", 60).text == ""
-    assert list_section("## Heading", [], str, 60).text == ""
+def test_nothing_is_shown_of_nothing():
+    assert (fenced(" \n", 60), listed([], 60)) == ("", "")
 
 
-def test_long_text_is_cut_at_lines():
-    text = "\n".join(f"Line {number} is as long as this." for number in range(30))
-    shown, left_out = beginning(text, 100)
-    assert text.startswith(shown + "\n")
-    assert shown.count("\n") + 1 + left_out == 30
-    assert 0 < left_out < 30
+@pytest.mark.parametrize("end", [0.0, 0.5])
+def test_long_text_is_cut_at_lines(end):
+    lines = [f"Line {number} is as long as this." for number in range(30)]
+    shown = shortened("\n".join(lines), 100, end=end)
+    first, note, last = re.fullmatch(r"(.*\n)\((\d+) more lines left out\)(.*)", shown, re.DOTALL).groups()
+    kept = [*first.splitlines(), *last.splitlines()[1:]]
+    assert kept == [*lines[: first.count("\n")], *lines[30 - last.count("\n") :]]
+    assert 0 < int(note) == 30 - len(kept)
+    assert bool(last) == bool(end)
+    assert estimated_tokens(shown) <= 100
 
 
 @pytest.mark.parametrize(
-    ("part", "shown"),
+    ("end", "shown"),
     [
-        (first_sentences, "One is here. Two is here. [...]"),
-        (last_sentences, "[...] Three is here. Four is here."),
+        (0, "One is here. Two is here. [...]"),
+        (0.5, "One is here. [...] Four is here."),
+        (1, "[...] Three is here. Four is here."),
     ],
 )
-def test_long_line_is_cut_at_sentences(part, shown):
-    assert part("One is here. Two is here. \n Three is here. Four is here.", 12) == shown
+def test_long_line_is_cut_at_sentences(end, shown):
+    assert sentences("One is here. Two is here. \n Three is here. Four is here.", 12, end=end) == shown
 
 
-@given(st.text(max_size=300), st.integers(5, 60))
-def test_part_of_a_text_keeps_to_its_tokens(text, tokens):
-    assert estimated_tokens(first_sentences(text, tokens)) <= tokens
-    assert estimated_tokens(last_sentences(text, tokens)) <= tokens
+@given(st.text(max_size=300), st.integers(5, 60), st.sampled_from([0, 0.5, 1]))
+def test_part_of_a_text_keeps_to_its_tokens(text, tokens, end):
+    assert estimated_tokens(sentences(text, tokens, end=end)) <= tokens
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=200), st.integers(20, 300))
@@ -164,17 +155,16 @@ def test_old_turns_are_dropped_in_blocks(costs, tokens):
 @given(contexts())
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_history_grows_at_its_end(context):
-    whole = sections.history(context, DEFAULT_BUDGETS)
-    some_left_out = sections.turns_shown(context, DEFAULT_BUDGETS) != context.recent
+    whole = sections.history(context, Budgets())
+    some_left_out = sections.turns_shown(context, Budgets()) != context.recent
     for count in range(len(context.recent)):
-        earlier = sections.history(replace(context, recent=context.recent[:count]), DEFAULT_BUDGETS)
-        assert some_left_out or whole.text.startswith(earlier.text)
+        earlier = sections.history(replace(context, recent=context.recent[:count]), Budgets())
+        assert some_left_out or whole.startswith(earlier)
 
 
 @pytest.mark.slow
 @given(contexts(), st.integers(2_000, 20_000))
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_sections_fit_into_a_context(context, tokens):
-    budgets = fitted(context, DEFAULT_BUDGETS, tokens)
-    whole = "".join(f"{section}\n\n" for section in agent_sections(context, budgets))
-    assert estimated_tokens(whole) <= tokens
+    shown = prompt_sections(AGENT, context, fitted(context, Budgets(), tokens))
+    assert estimated_tokens("".join(f"{section}\n\n" for section in shown)) <= tokens

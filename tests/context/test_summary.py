@@ -9,7 +9,8 @@ import pytest
 from tests.fixtures.chatty_model import ChattyLLM
 from tests.fixtures.runs import MODEL, a_run, a_walkthrough
 from zorkgpt.context.history import Overflow, prompt_for
-from zorkgpt.context.prompt import agent_sections
+from zorkgpt.context.prompt import AGENT, prompt_sections
+from zorkgpt.context.sections import Budgets
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.synthesis import RecentTurn
@@ -92,9 +93,8 @@ def test_failed_summary_is_repeated_later(tmp_path, caplog):
 def test_turns_are_counted_without_a_model(tmp_path):
     with a_walkthrough(tmp_path, *["wait"] * 40, turns=40, settings={"history_tokens": 250}) as run:
         run.play_episode()
-        sections = agent_sections(
-            run.managers.context.player_context(run.services.game.observe(), ""), run.services.config.context
-        )
+        context = run.managers.context.player_context(run.services.game.observe(), "")
+    sections = prompt_sections(AGENT, context, Budgets(250))
     assert re.match(r"The game begins:\n```\n[^`]+\n```\n\n\(\d+ earlier turns left out\)\n\nTurn ", sections[0].text)
 
 

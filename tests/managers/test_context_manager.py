@@ -116,8 +116,8 @@ def test_objective_determines_the_destination():
 
 def test_near_dangers_keep_to_their_budget():
     kept = [danger(number, "It bites whoever comes near it. " * 4) for number in range(40)]
-    manager = with_memories({2: kept}, settings={"dangers_tokens": 200})
-    section = prompt_for(manager.player_context(HERE, ""), GameConfiguration(dangers_tokens=200).context)[1].content
+    manager = with_memories({2: kept})
+    section = prompt_for(manager.player_context(HERE, ""))[1].content
     section = section[section.index("## Remembered dangers") : section.index("What do you do?")]
     *shown, note = section.strip().splitlines()[2:]
     assert 0 < len(shown) < 40
@@ -125,7 +125,7 @@ def test_near_dangers_keep_to_their_budget():
         f'- "down" leads to "Cellar": "{memory.title}: {memory.text.strip()}"' for memory in kept[: len(shown)]
     ]
     assert note == f"({40 - len(shown)} more left out)"
-    assert estimated_tokens(section) <= 200
+    assert estimated_tokens(section) <= 160
 
 
 @pytest.mark.parametrize(

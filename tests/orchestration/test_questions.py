@@ -8,7 +8,7 @@ from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.experience import ActionResult
 from tests.fixtures import own_stories
 from tests.fixtures.runs import a_run, a_walkthrough
-from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections
+from zorkgpt.context.prompt import AGENT, prompt_sections
 from zorkgpt.offline.behaviors import answers_to
 
 pytestmark = pytest.mark.slow
@@ -90,7 +90,7 @@ def test_player_sees_the_question(tmp_path):
 
 
 def question_shown(run: ZorkOrchestratorV2) -> str | None:
-    sections = agent_sections(run.managers.context.player_context(run.services.game.observe(), ""), DEFAULT_BUDGETS)
+    sections = prompt_sections(AGENT, run.managers.context.player_context(run.services.game.observe(), ""))
     texts = [section.text for section in sections if section.heading == "## The game asks"]
     return texts[0].split("```")[1].strip() if texts else None
 

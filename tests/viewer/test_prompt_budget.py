@@ -8,7 +8,8 @@ from playwright.sync_api import expect
 from game_interface.models import Location, Observation
 from tests.fixtures.viewer import started, turn, write_log
 from zorkgpt.agent import prompt_for
-from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections
+from zorkgpt.context.prompt import AGENT
+from zorkgpt.context.prompt import prompt_sections as sections_of
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.player import PlayerContext
 from zorkgpt.viewer.episode_index import prompt_sections
@@ -20,7 +21,7 @@ MESSAGES = [{"speaker": section.speaker, "content": section.content} for section
 
 
 def test_sections_and_tokens_match_the_agents_prompt():
-    shown = agent_sections(CONTEXT, DEFAULT_BUDGETS)
+    shown = sections_of(AGENT, CONTEXT)
     assert len(shown) > 3
     instructions, *sections = prompt_sections(MESSAGES)
     assert (instructions["heading"], instructions["tokens"]) == ("", estimated_tokens(MESSAGES[0]["content"]))

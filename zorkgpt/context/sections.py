@@ -1,28 +1,20 @@
-"""The sections of a prompt: the history of the episode, then the present state, goals and knowledge."""
+"""The texts below the headings of a prompt: the history of the episode, then the present state, goals and knowledge.
+
+Each function returns the text for a number of tokens. "" if there is nothing to show.
+"""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 
 from game_interface.models import InputMode, Item
-from session.sections import ContextSection
-from zorkgpt.context.prompt_section import (
-    PromptSection,
-    beginning,
-    first_sentences,
-    fitting,
-    left_out_note,
-    list_section,
-    middle_left_out,
-    newest,
-    text_section,
-)
+from zorkgpt.context.prompt_section import fenced, fitting, left_out_note, listed, newest, sentences, shortened
 from zorkgpt.context.turns import opening_text, shown_from, turn_text
 from zorkgpt.directions import exit_name
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn, visits_in_words
 from zorkgpt.memory.things import TRIED
-from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, PlayerContext, Route, UntriedWays
+from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, PlayerContext, UntriedWays
 from zorkgpt.prompts.render import fence, one_line
 from zorkgpt.text import normalized_action
 from zorkgpt.world.routes import RouteStep
@@ -31,7 +23,10 @@ _HEADING_TOKENS = 20
 """The tokens of a heading and a note about omitted items."""
 _NAME_TOKENS = 20
 """Maximum tokens of the name of a place."""
-_BEST_LINE = "## Best line so far"
+_SUMMARY_TOKENS = 300
+"""Maximum tokens of the summary of the oldest turns, within the history."""
+RESPONSE_TOKENS = 2000
+"""Maximum tokens of a response."""
 _JUST_NOW = 4
 """The description of a room is not repeated for this many turns."""
 _NOT_TRIED = "is not tried yet"
@@ -41,12 +36,30 @@ _FAILED_TOKENS = 15
 """Maximum tokens of the game's response to a failed exit."""
 _NO_WAYS = "None known. No text names one, and none was used."
 
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """The tokens of a prompt's sections."""
+
+    history: int = 16_000
+    """Maximum tokens of the episode so far."""
+    share: float = 1.0
+    """The share of the usual tokens of every other section, and of each response."""
+
+    def of(self, tokens: int) -> int:
+        """Return the share of these tokens."""
+        return int(tokens * self.share)
+
+
+DEFAULT_BUDGETS = Budgets()
+
+
 # The location
 
 
-def certain(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+def certain(context: PlayerContext, tokens: int) -> str:
     """Return the facts from the Z-machine's memory: place, score, and the carried and visible things."""
-    heading, seen = "## Certain, from the game's own memory", context.observation
+    seen = context.observation
     carried = seen.carried if seen.carried is not None else seen.inventory
     lists = {
         "Carried": (_with_states(carried, context.things), "nothing"),
@@ -55,12 +68,12 @@ def certain(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     }
     lines = _facts(context)
     # The lists share the tokens that the other lines leave.
-    fixed = "\n".join((heading, "", *lines, *(f"- {name}: {empty}" for name, (_, empty) in lists.items()), ""))
-    share = (budgets.certain_tokens - estimated_tokens(fixed)) // len(lists)
+    fixed = "\n".join((*lines, *(f"- {name}: {empty}" for name, (_, empty) in lists.items()), ""))
+    share = (tokens - estimated_tokens(fixed)) // len(lists)
     for name, (things, empty) in lists.items():
         if things is not None:
             lines.append(f"- {name}: {_listed(things, share) or empty}")
-    return PromptSection(heading, "\n".join(lines))
+    return "\n".join(lines)
 
 
 def _facts(context: PlayerContext) -> list[str]:
@@ -77,37 +90,30 @@ def _facts(context: PlayerContext) -> list[str]:
     return lines
 
 
-def exits(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+def exits(context: PlayerContext, tokens: int) -> str:
     """Return the player's route, and the exits on the map or in the text.
 
     A route of a single listed exit is omitted.
     """
-    heading, route = "## Exits from here", context.route
+    route = context.route
     if route and len(route.steps) == 1 and any(way.way == route.steps[0].way for way in context.exits):
         route = None
-    remarked = [way for way in context.exits if not _is_plain(way)]
-    plain = tuple(way for way in context.exits if _is_plain(way))
-    shown: list[Route | NoRoute | Exit | tuple[Exit, ...]] = [
-        *([route] if route else []),
-        *([context.no_route] if context.no_route else []),
-        *remarked,
-        *([plain] if plain else []),
+    plain = [one_line(way.way) for way in context.exits if _is_plain(way)]
+    lines = [
+        *([f"- The way to {one_line(route.place)}: {_route(route.steps)}"] if route else []),
+        *([_no_route(context.no_route)] if context.no_route else []),
+        *(f"- {one_line(way.way)} {'; '.join(_remarks(way))}" for way in context.exits if not _is_plain(way)),
+        *([f"- Not tried yet: {', '.join(plain)}"] if plain else []),
     ]
-    section = list_section(heading, shown, _way, budgets.exits_tokens)
-    return section if shown or context.observation.location is None else replace(section, text=_NO_WAYS)
+    return listed(lines, tokens) if lines or context.observation.location is None else _NO_WAYS
 
 
-def untried_elsewhere(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the untried exits of other places, the nearest first, with the way there."""
-    return list_section(
-        "## Untried exits and things elsewhere, nearest first",
-        context.untried_elsewhere,
-        _untried,
-        budgets.untried_elsewhere_tokens,
-    )
+def untried_elsewhere(context: PlayerContext, tokens: int) -> str:
+    """Return the untried exits and things of other places, the nearest first, with the way there."""
+    return listed(list(map(_untried, context.untried_elsewhere)), tokens)
 
 
-def failed_here(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+def failed_here(context: PlayerContext, tokens: int) -> str:
     """Return the actions without effect here in the present state, the latest first.
 
     Failed exits are omitted, because the exits are marked as failed themselves, and so are actions that the memories
@@ -120,56 +126,52 @@ def failed_here(context: PlayerContext, budgets: ContextSection) -> PromptSectio
         for action in reversed(context.failed_here)
         if exit_name(action) not in failed_exits and one_line(normalized_action(action)) not in remembered
     ]
-    failed = _listed(actions, budgets.failed_here_tokens - _HEADING_TOKENS)
-    return PromptSection("## Tried here without effect", f"- {failed}" if failed else "")
+    failed = _listed(actions, tokens - 1)
+    return f"- {failed}" if failed else ""
 
 
-def memories(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+def memories(context: PlayerContext, tokens: int) -> str:
     """Return the memories of this place, which have their own budget, `max_tokens_per_location`."""
     lines = [visits_in_words(*context.visits)] if context.visits else []
     if context.memories:
         lines.append(fence(context.memories))
-    return PromptSection("## Memories of this place", "\n\n".join(lines))
+    return "\n\n".join(lines)
 
 
-def dangers(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+def dangers(context: PlayerContext, tokens: int) -> str:
     """Return the actions that killed the player here, then the dangers one exit away and on the route."""
-    shown: list[Danger | str] = [*context.deadly_here, *context.dangers]
-    return list_section("## Remembered dangers", shown, _danger, budgets.dangers_tokens)
+    deadly = [f"- {one_line(action)} has killed you here" for action in context.deadly_here]
+    return listed([*deadly, *map(_danger, context.dangers)], tokens)
 
 
-def known_points(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+def known_points(context: PlayerContext, tokens: int) -> str:
     """Return the actions that scored in earlier episodes but not in this one, the nearest first.
 
     Actions of the best line are omitted.
     """
     line = context.best_line.steps if context.best_line else ()
     scored = {(normalized_action(step.action), step.points) for step in line}
-    return list_section(
-        "## Known points not scored yet in this episode",
-        [known for known in context.known_points if (normalized_action(known.action), known.points) not in scored],
-        _points,
-        budgets.known_points_tokens,
-    )
+    known = [each for each in context.known_points if (normalized_action(each.action), each.points) not in scored]
+    return listed(list(map(_points, known)), tokens)
 
 
-def best_line(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+def best_line(context: PlayerContext, tokens: int) -> str:
     """Return the next steps of the best line, and the command that plays them."""
     line = context.best_line
     if line is None:
-        return PromptSection(_BEST_LINE, "")
+        return ""
     steps = [one_line(step.action) + (f" (+{step.points})" if step.points > 0 else "") for step in line.steps]
     note = (
         f"These commands lead from here to {line.score} points, the best score so far (episode {line.episode}). They "
         "worked when replayed in a new game.\n"
         "The command FOLLOW plays them, FOLLOW 5 the next five. It stops if anything differs."
     )
-    room = budgets.best_line_tokens - estimated_tokens(f"{_BEST_LINE}\n\n{note}\n-  {left_out_note(len(steps))}\n\n")
+    room = tokens - estimated_tokens(f"{note}\n-  {left_out_note(len(steps))}")
     count = newest((f"{step}, " for step in steps), room)
     if not count:
-        return PromptSection(_BEST_LINE, "")
+        return ""
     left_out = f" {left_out_note(len(steps) - count)}" if count < len(steps) else ""
-    return PromptSection(_BEST_LINE, f"{note}\n- {', '.join(steps[:count])}{left_out}")
+    return f"{note}\n- {', '.join(steps[:count])}{left_out}"
 
 
 def way_to_points(known: KnownPoints) -> str:
@@ -179,77 +181,79 @@ def way_to_points(known: KnownPoints) -> str:
     return f"from here: {_route(known.steps)}" if known.steps else "here"
 
 
-def room_description(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the last description of this room and its age in turns, unless the history just showed it.
-
-    Text before the room's name, such as an introduction, is omitted.
-    """
-    room, age = context.room_description, context.room_description_age
-    heading = f"## ROOM DESCRIPTION ({age} turn{'' if age == 1 else 's'} ago):" if age else "## ROOM DESCRIPTION:"
-    if room is None or _was_just_described(context, budgets):
-        return PromptSection(heading, "")
-    lines, name = room.splitlines(), context.observation.location_name.strip()
+def room_description(context: PlayerContext, tokens: int) -> str:
+    """Return the last description of this room. Text before the room's name, such as an introduction, is omitted."""
+    lines, name = (context.room_description or "").splitlines(), context.observation.location_name.strip()
     first = next((at for at in reversed(range(len(lines))) if name and lines[at].strip() == name), 0)
-    return text_section(heading, "\n".join(lines[first:]), budgets.room_description_tokens)
+    return fenced("\n".join(lines[first:]), tokens)
 
 
 # Goals and knowledge
 
 
-def objectives(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+def objectives(context: PlayerContext, tokens: int) -> str:
     """Return the numbered objectives."""
-    lines = [f"{number}. {one_line(line)}" for number, line in enumerate(context.objectives, 1)]
-    return list_section("## Objectives", lines, str, budgets.objectives_tokens)
+    return listed([f"{number}. {one_line(line)}" for number, line in enumerate(context.objectives, 1)], tokens)
 
 
-def knowledge(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+def knowledge(context: PlayerContext, tokens: int) -> str:
     """Return the relevant lines of the knowledge base."""
-    return _lines("## Knowledge of this game from earlier turns", context.knowledge, budgets.knowledge_tokens)
+    return listed([f"- {one_line(line)}" for line in context.knowledge], tokens)
 
 
-def notices(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+def notices(context: PlayerContext, tokens: int) -> str:
     """Return the notices about the player's own play."""
-    return _lines("## Notices about your play", context.notices, budgets.notices_tokens)
+    return listed([f"- {one_line(line)}" for line in context.notices], tokens)
 
 
 # The history of the episode
 
 
-def history(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+def history(context: PlayerContext, budgets: Budgets) -> str:
     """Return the episode so far: the opening, a summary of the oldest turns, and the later turns in order.
 
     From turn to turn only the end of the text changes, unless old turns are dropped.
     """
-    turns, limit = turns_shown(context, budgets), budgets.response_tokens
+    turns = turns_shown(context, budgets)
     left_out = turns[0].turn - 1 - context.summarized_to if turns else 0
     parts = _before_the_turns(context, budgets)
     if left_out > 0:
         parts.append(f"({left_out} earlier turn{'' if left_out == 1 else 's'} left out)")
-    parts += [turn_text(turn, limit) for turn in turns]
-    return PromptSection("## The episode so far", "\n\n".join(parts))
+    parts += [turn_text(turn, budgets.of(RESPONSE_TOKENS)) for turn in turns]
+    return "\n\n".join(parts)
 
 
-def turns_shown(context: PlayerContext, budgets: ContextSection) -> tuple[RecentTurn, ...]:
+def turns_shown(context: PlayerContext, budgets: Budgets) -> tuple[RecentTurn, ...]:
     """Return the turns that fit into the history, oldest first. The last turn is always included."""
     before = sum(estimated_tokens(f"{part}\n\n") for part in _before_the_turns(context, budgets))
-    room = budgets.history_tokens - before - _HEADING_TOKENS
-    return context.recent[shown_from(context.recent, room, budgets.response_tokens) :]
+    room = budgets.history - before - _HEADING_TOKENS
+    return context.recent[shown_from(context.recent, room, budgets.of(RESPONSE_TOKENS)) :]
 
 
-def _before_the_turns(context: PlayerContext, budgets: ContextSection) -> list[str]:
-    parts = [opening_text(context.opening, budgets.response_tokens)] * bool(context.opening.strip())
+def _before_the_turns(context: PlayerContext, budgets: Budgets) -> list[str]:
+    parts = [opening_text(context.opening, budgets.of(RESPONSE_TOKENS))] * bool(context.opening.strip())
     if context.summary.strip():
-        summary = fence(beginning(context.summary.strip(), budgets.summary_tokens)[0])
+        summary = fence(shortened(context.summary, budgets.of(_SUMMARY_TOKENS)))
         parts.append(f"Turns 1 to {context.summarized_to}, summarized:\n{summary}")
     return parts
 
 
-def response(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+def was_just_described(context: PlayerContext, budgets: Budgets) -> bool:
+    """Return whether the last turns of the history show the description of this room, or there is none."""
+    age = context.room_description_age
+    if context.room_description in (None, context.response):
+        return True
+    shown = len(turns_shown(context, budgets))
+    # If all turns are shown, the opening comes right before them.
+    entries = shown + (bool(context.opening) and shown == context.turn - 1)
+    return age is not None and age < min(_JUST_NOW, entries)
+
+
+def response(context: PlayerContext, tokens: int) -> str:
     """Return the game's last response, unless the history ends with it."""
-    heading = "## What the game says now"
-    if _ends_history(context):
-        return PromptSection(heading, "")
-    return text_section(heading, context.response, budgets.response_tokens, part=middle_left_out)
+    if context.response == (context.recent[-1].response if context.recent else context.opening):
+        return ""
+    return fenced(context.response, tokens, end=0.5)
 
 
 _READS = {
@@ -261,49 +265,27 @@ _READS = {
 }
 
 
-def question(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+def question(context: PlayerContext, tokens: int) -> str:
     """Return the game's question, if it waits for an answer or a key press instead of a command."""
-    heading, asked = "## The game asks", context.observation.question
-    if asked is None:
-        return PromptSection(heading, "")
+    if (asked := context.observation.question) is None:
+        return ""
     back = f" Back to commands: {', then '.join(asked.way_back)}." if asked.way_back else ""
-    instruction = f"{_READS[asked.mode]}{back}"
-    shown = text_section(heading, asked.text, budgets.response_tokens)
-    return PromptSection(heading, "\n".join(filter(None, (instruction, shown.text))))
+    return "\n".join(filter(None, (f"{_READS[asked.mode]}{back}", fenced(asked.text, tokens))))
 
 
-def _was_just_described(context: PlayerContext, budgets: ContextSection) -> bool:
-    """Return whether the last turns of the history show the description of this room."""
-    age = context.room_description_age
-    if context.room_description == context.response:
-        return True
-    shown = len(turns_shown(context, budgets))
-    # If all turns are shown, the opening comes right before them.
-    entries = shown + (bool(context.opening) and shown == context.turn - 1)
-    return age is not None and age < min(_JUST_NOW, entries)
-
-
-def _ends_history(context: PlayerContext) -> bool:
-    """Return whether the history ends with the last response."""
-    return context.response == (context.recent[-1].response if context.recent else context.opening)
-
-
-def refused(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+def refused(context: PlayerContext, tokens: int) -> str:
     """Return the reason why the last proposal for this turn was rejected."""
-    heading = "## Not accepted"
-    reason = text_section(heading, context.refused or "", budgets.refused_tokens - 60)
-    if not reason.text:
-        return PromptSection(heading, "")
     before = "Your last command for this turn was not played. The reason:"
     after = "Choose another command. If you are sure that the reason is wrong, repeat it, and it will be played."
-    return PromptSection(heading, f"{before}\n{reason.text}\n{after}")
+    reason = fenced(context.refused or "", tokens - estimated_tokens(f"{before}\n\n{after}"))
+    return f"{before}\n{reason}\n{after}" if reason else ""
 
 
 # Lines
 
 
 def _name(name: str) -> str:
-    return one_line(first_sentences(name, _NAME_TOKENS))
+    return one_line(sentences(name, _NAME_TOKENS))
 
 
 def _with_states(items: Sequence[Item] | None, things: Sequence[ThingState]) -> list[str] | None:
@@ -358,20 +340,8 @@ def _command(step: RouteStep) -> str:
     return f"{first}{one_line(step.way)}"
 
 
-def _way(way: Route | NoRoute | Exit | tuple[Exit, ...]) -> str:
-    match way:
-        case Route():
-            return f"- The way to {one_line(way.place)}: {_route(way.steps)}"
-        case NoRoute():
-            return _no_route(way)
-        case Exit():
-            return f"- {one_line(way.way)} {'; '.join(_remarks(way))}"
-        case _:
-            return f"- Not tried yet: {', '.join(one_line(each.way) for each in way)}"
-
-
 def _no_route(wanted: NoRoute) -> str:
-    place = one_line(first_sentences(wanted.place, _NAME_TOKENS))
+    place = one_line(sentences(wanted.place, _NAME_TOKENS))
     if not wanted.on_map:
         return f"- No way to {place} is known: you have not seen a place with this name."
     return f"- No way to {place} is known: nothing that you have walked leads there from here."
@@ -398,7 +368,7 @@ def _remarks(known: Exit) -> Iterator[str]:
     elif known.failed is None:
         yield _NOT_TRIED
     if known.failed is not None:
-        response = f": {one_line(first_sentences(known.failed, _FAILED_TOKENS))}" if known.failed else ""
+        response = f": {one_line(sentences(known.failed, _FAILED_TOKENS))}" if known.failed else ""
         yield f"led nowhere when last tried{response}"
     if known.closed_door:
         yield f"{one_line(known.closed_door)} is closed"
@@ -411,13 +381,7 @@ def _points(known: KnownPoints) -> str:
     return f"- +{known.points} {one_line(known.action)} at {place}, {way_to_points(known)}"
 
 
-def _danger(danger: Danger | str) -> str:
-    if isinstance(danger, str):
-        return f"- {one_line(danger)} has killed you here"
+def _danger(danger: Danger) -> str:
     where = f"{one_line(danger.way)} leads to" if danger.steps == 1 else f"{danger.steps} moves away, at"
     route = ", on your route" if danger.on_route else ""
     return f"- {where} {one_line(danger.place)}{route}: {one_line(danger.text)}"
-
-
-def _lines(heading: str, lines: Sequence[str], tokens: int) -> PromptSection:
-    return list_section(heading, lines, lambda line: f"- {one_line(line)}", tokens)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
 from zorkgpt.context.navigation import rooms_called
-from zorkgpt.context.prompt_section import list_section
+from zorkgpt.context.prompt_section import listed
 from zorkgpt.errors import InvalidAnswer, MemoryStoreError
 from zorkgpt.llm.messages import ToolCall
 from zorkgpt.llm.tools import Tool, Toolbox
@@ -137,8 +137,8 @@ class AgentTools:
         ]
         if not lines:
             return "\n".join([*where, f"There are no memories that match {one_line(query)}."])
-        listed = list_section("", lines, str, _LIST_TOKENS).text
-        return "\n".join([*where, f"Memories that match {one_line(query)}:\n{fence(listed)}"])
+        memories = fence(listed(lines, _LIST_TOKENS))
+        return "\n".join([*where, f"Memories that match {one_line(query)}:\n{memories}"])
 
     def _line(self, located: LocatedMemory) -> str:
         place, memory = located.location_id, located.memory

@@ -8,13 +8,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from zorkgpt.context.prompt_section import (
-    beginning,
-    both_ends,
-    first_sentences,
-    last_sentences,
-    middle_left_out,
-)
+from zorkgpt.context.prompt_section import sentences, shortened
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.prompts.render import fence, one_line
@@ -34,16 +28,16 @@ def turn_text(turn: RecentTurn, response_tokens: int) -> str:
     Args:
         response_tokens: The maximum tokens of the response. The middle of a longer one is omitted.
     """
-    reasons = last_sentences(turn.reasoning, _REASONS_TOKENS)
+    reasons = sentences(turn.reasoning, _REASONS_TOKENS, end=1)
     because = f", because {one_line(reasons)}" if reasons else ""
-    response = fence(middle_left_out(turn.response.strip(), response_tokens)[0])
+    response = fence(shortened(turn.response, response_tokens, end=0.5))
     changed = f"\nChanged: {changes(turn)}" if turn.outcome else ""
     return f"Turn {turn.turn}{_where(turn)}: {_action(turn)}{because}\n{response}{changed}"
 
 
 def opening_text(opening: str, response_tokens: int) -> str:
     """Return the game's text before the first turn."""
-    return f"The game begins:\n{fence(beginning(opening.strip(), response_tokens)[0])}"
+    return f"The game begins:\n{fence(shortened(opening, response_tokens))}"
 
 
 def turn_line(turn: RecentTurn, *, tokens: int) -> str:
@@ -52,16 +46,16 @@ def turn_line(turn: RecentTurn, *, tokens: int) -> str:
     Args:
         tokens: The maximum tokens of the reasons, and of the response.
     """
-    reasons = last_sentences(turn.reasoning, tokens)
+    reasons = sentences(turn.reasoning, tokens, end=1)
     because = f", because {one_line(reasons)}" if reasons else ""
-    response = one_line(both_ends(without_heading(turn), tokens))
+    response = one_line(sentences(without_heading(turn), tokens, end=0.5))
     changed = f" ({changes(turn)})" if turn.outcome else ""
     return f"Turn {turn.turn}{_where(turn)}: {_action(turn)}{because}. The game: {response}{changed}"
 
 
 def changes(turn: RecentTurn) -> str:
     """Return the visible changes of a turn; "" if there were none."""
-    return one_line(first_sentences("; ".join(turn.outcome), _OUTCOME_TOKENS)) if turn.outcome else ""
+    return one_line(sentences("; ".join(turn.outcome), _OUTCOME_TOKENS)) if turn.outcome else ""
 
 
 def first_shown(costs: Sequence[int], tokens: int) -> int:
@@ -100,8 +94,8 @@ def _where(turn: RecentTurn) -> str:
 
 
 def _name(name: str) -> str:
-    return one_line(first_sentences(name, _NAME_TOKENS))
+    return one_line(sentences(name, _NAME_TOKENS))
 
 
 def _action(turn: RecentTurn) -> str:
-    return one_line(first_sentences(turn.action, _ACTION_TOKENS))
+    return one_line(sentences(turn.action, _ACTION_TOKENS))

@@ -1,7 +1,8 @@
 """Compose a player's context before a turn from the map, the memories, the objectives and the knowledge base."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Protocol
 
 from game_interface.game import Game
@@ -39,38 +40,27 @@ class Goals(Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class PlayerView:
-    """The sources of a player's context.
+    """The sources of a player's context."""
 
-    Args:
-        graph: The map. Defaults to an empty one.
-        recall: Returns the current memories of a location.
-        memory: Counts visits and finds outdated memories; None without memory.
-        game: Knows its vocabulary and the things in sight; None if unknown.
-        goals: The objectives; None without objectives.
-        knowledge: Returns the lines of the knowledge base that are relevant to an observation.
-        best_line: Returns the rest of the best line; None if the player is not on it.
-    """
+    graph: MapGraph = field(default_factory=MapGraph)
+    recall: Recall = lambda location_id: ()
+    """Returns the current memories of a location."""
+    memory: SimpleMemoryManager | None = None
+    """Counts visits and finds outdated memories; None without memory."""
+    game: Game | None = None
+    """Knows its vocabulary and the things in sight; None if unknown."""
+    goals: Goals | None = None
+    """The objectives; None without objectives."""
+    knowledge: Callable[[Observation], Sequence[str]] = lambda now: ()
+    """Returns the lines of the knowledge base that are relevant to an observation."""
+    best_line: Callable[[Observation], LineAhead | None] = lambda now: None
+    """Returns the rest of the best line; None if the player is not on it."""
 
-    def __init__(
-        self,
-        *,
-        graph: MapGraph | None = None,
-        recall: Recall = lambda location_id: (),
-        memory: SimpleMemoryManager | None = None,
-        game: Game | None = None,
-        goals: Goals | None = None,
-        knowledge: Callable[[Observation], Sequence[str]] = lambda now: (),
-        best_line: Callable[[Observation], LineAhead | None] = lambda now: None,
-    ) -> None:
-        self._graph = MapGraph() if graph is None else graph
-        self._recall = recall
-        self._memory = memory
-        self._game = game
-        self._vocabulary = tuple(sorted(game.language.words)) if game and game.language else ()
-        self._goals = goals
-        self._knowledge = knowledge
-        self._best_line = best_line
+    @cached_property
+    def _vocabulary(self) -> tuple[str, ...]:
+        return tuple(sorted(self.game.language.words)) if self.game and self.game.language else ()
 
     def compose(
         self,
@@ -87,7 +77,7 @@ class PlayerView:
         Args:
             notices: Notices about the player's own play.
         """
-        graph, here, latest = self._graph, now.location_id, state.latest
+        graph, here, latest = self.graph, now.location_id, state.latest
         description, age = state.room_description(here, within_turns=config.room_description_age_window)
         destination, exits = self._destination(here, recent), exits_of(graph, here, tries_at(state.experience, here))
         carried = {item.num for item in now.carried or now.inventory or ()}
@@ -98,8 +88,8 @@ class PlayerView:
             opening=state.arrival.response if state.arrival else "",
             response=latest.response if latest else "",
             memories=memories,
-            things=self._game.things() if self._game else (),
-            visits=self._memory.get_visits(here) if self._memory and here is not None else None,
+            things=self.game.things() if self.game else (),
+            visits=self.memory.get_visits(here) if self.memory and here is not None else None,
             recent=tuple(recent),
             summary=state.history_summary,
             summarized_to=state.history_summarized_to,
@@ -111,33 +101,33 @@ class PlayerView:
             episode=state.episode_id,
             exits=exits,
             dangers=self._dangers(here, route),
-            known_points=known_points(graph, here, self._recall, state.scored),
+            known_points=known_points(graph, here, self.recall, state.scored),
             route=route,
             no_route=no_route,
             untried_elsewhere=untried_elsewhere(graph, here, carried),
-            best_line=self._best_line(now),
+            best_line=self.best_line(now),
             failed_here=state.failed_here(now),
             deadly_here=deadly_actions(graph, here, exits),
             destructive_verbs=tuple(state.destructive_verbs),
             changed=affected_objects(latest.transition) if latest else (),
             changed_by_themselves=changed_by_themselves(latest.transition) if latest else (),
             vocabulary=self._vocabulary,
-            objectives=tuple(self._goals.lines()) if self._goals else (),
-            knowledge=tuple(self._knowledge(now)),
+            objectives=tuple(self.goals.lines()) if self.goals else (),
+            knowledge=tuple(self.knowledge(now)),
             notices=tuple(notices),
         )
 
     def _destination(self, here: int | None, recent: Sequence[RecentTurn]) -> int | NoRoute | None:
         """Return the destination in the player's reasons, or else the place of the first objective."""
         reasons, places = [turn.reasoning for turn in recent], [turn.location_name for turn in recent]
-        destination = stated_destination(self._graph, here, reasons, places)
-        if destination is None and self._goals:
-            return self._goals.destination()
+        destination = stated_destination(self.graph, here, reasons, places)
+        if destination is None and self.goals:
+            return self.goals.destination()
         return destination
 
     def _dangers(self, here: int | None, route: Route | None) -> tuple[Danger, ...]:
         """Return the dangers ahead, each with the current state that contradicts it."""
-        dangers, memory = dangers_ahead(self._graph, here, self._recall, route), self._memory
+        dangers, memory = dangers_ahead(self.graph, here, self.recall, route), self.memory
         if memory is None:
             return tuple(dangers)
         return tuple(
