@@ -34,20 +34,18 @@ HELLO = struct.Struct(">?hh")
 """Whether Jericho supports the game, the player object and the maximum score (0 if unknown).
 
 This is the second message. The first one, sent before the story is loaded, has the value of `sandbox.restrict`."""
-SNAPSHOT = struct.Struct(">IIII???hi8q")
-"""The sizes in bytes of text, memory, used stack and narrative; whether the memory is complete, the game is over, won;
-score and moves (of supported games); the registers as in `STATE`.
+SNAPSHOT = struct.Struct(">I??hi")
+"""The size of the text in bytes; whether the game is over, and won; score and moves (of supported games).
 
-The text, the memory, the used stack and the narrative follow. Incomplete memory contains the changes since the last
-answer or the loaded state, as packed by `_changes`."""
+The text and the state follow."""
 STATE = struct.Struct(">III8q")
 """The sizes in bytes of memory, stack and narrative; pc, sp, fp, frames, opcode; the three numbers of the random
 generator. The memory, the stack and the narrative follow."""
-COMPARISON = struct.Struct(">?qIII")
-"""Whether the surplus of random numbers is known; the surplus; the number of differing addresses; the sizes in bytes of
-the changes by the control and by the action.
+COMPARISON = struct.Struct(">?qII")
+"""Whether the surplus of random numbers is known; the surplus; the number of differing addresses; the size of a memory.
 
-The differing addresses (two bytes each) and both changes, as packed by `_changes`, follow."""
+The differing addresses (two bytes each) and the memories after the control and after the action follow. If the action
+is the last step, the second one is empty."""
 
 QUIT = 0xBA
 """The opcode of the instruction that ends a story: Z-Machine Standard 1.1, section 14. It is the opcode of every state
@@ -116,10 +114,6 @@ class _LoadedStory:
         self._now: _FrotzState = ()
         self._branches: dict[tuple[bool, int, str | None, tuple[str, ...]], tuple[_FrotzState, Any]] = {}
         """The results of `_branch` since the last step."""
-        self._loaded = b""
-        """The state that was loaded last."""
-        self._parent_memory: Any = None
-        """The memory that the parent knows, of the last answer or the loaded state. None before the first answer."""
 
     def hello(self) -> bytes:
         if not self._supported:
@@ -147,17 +141,15 @@ class _LoadedStory:
             self._env.set_state(self._now)
 
     def load(self, state: bytes) -> bytes:
-        """Restore a state. b"" means the state that was loaded last."""
+        """Restore a state."""
         import numpy
 
-        state = self._loaded = state or self._loaded
         memory, stack, narrative, pc, sp, fp, frames, opcode, *rng = STATE.unpack_from(state)
         at = STATE.size
         memory_array = numpy.frombuffer(state, numpy.uint8, memory, at).copy()
         stack_array = numpy.frombuffer(state, numpy.uint8, stack, at + memory).copy()
         text = state[at + memory + stack : at + memory + stack + narrative]
         self._env.set_state((memory_array, stack_array, pc, sp, fp, frames, opcode, tuple(rng), text))
-        self._parent_memory = memory_array
         return self._snapshot("")
 
     def compare(self, asked: dict[str, Any]) -> bytes:
@@ -181,10 +173,9 @@ class _LoadedStory:
                 # Skip the numbers that the action drew, so that the rest of the world draws the same in both branches.
                 idle, idle_memory = self._branch(start, advance + surplus, asked["control"], then)
             differing = (acted_memory != idle_memory).nonzero()[0]
-            by_control = _changes(start[0], idle[0])
-            by_action = b"" if action is None else _changes(start[0], acted[0])
-            head = COMPARISON.pack(surplus is not None, surplus or 0, len(differing), len(by_control), len(by_action))
-            return b"".join((head, differing.astype(">u2").tobytes(), by_control, by_action))
+            head = COMPARISON.pack(surplus is not None, surplus or 0, len(differing), len(now[0]))
+            by_action = b"" if action is None else acted[0]
+            return b"".join((head, differing.astype(">u2"), idle[0], by_action))
         finally:
             self._env.set_state(now)
 
@@ -266,19 +257,16 @@ class _LoadedStory:
         if not 0 <= 2 * sp <= len(stack):
             raise _InterpreterBroken("the stack pointer is outside the stack")
         stack[: 2 * sp] = 0  # the stack grows downwards, so this part only has leftovers of earlier calls
-        complete = self._parent_memory is None
-        memory = ram.tobytes() if complete else _changes(self._parent_memory, ram)
-        self._parent_memory = ram
-        used_stack = stack[2 * sp :].tobytes()
         encoded = text.encode()
         over = won = False
         score = moves = 0
         if self._supported:
             over, won = self._env.game_over(), self._env.victory()
             score, moves = self._env.get_score(), self._env.get_moves()
-        sizes = (len(encoded), len(memory), len(used_stack), len(narrative))
-        head = SNAPSHOT.pack(*sizes, complete, over, won, score, moves, pc, sp, fp, frames, opcode, *map(int, rng))
-        return b"".join((head, encoded, memory, used_stack, narrative))
+        head = SNAPSHOT.pack(len(encoded), over, won, score, moves)
+        sizes = len(ram), len(stack), len(narrative)
+        state = STATE.pack(*sizes, pc, sp, fp, frames, opcode, *map(int, rng))
+        return b"".join((head, encoded, state, ram, stack, narrative))
 
 
 def _draws_between(start: _FrotzState, end: _FrotzState) -> int | None:
@@ -303,12 +291,6 @@ def rng_after(value: int, count: int) -> int:
     for _ in range(count):
         value = (_RNG_FACTOR * value + 1) % _RNG_RANGE
     return value - _RNG_RANGE if value >= _RNG_RANGE // 2 else value
-
-
-def _changes(before: Any, after: Any) -> bytes:
-    """Return the addresses where the memory changed, two bytes each, followed by the new byte of each."""
-    addresses = (before != after).nonzero()[0]
-    return bytes(addresses.astype(">u2").tobytes() + after[addresses].tobytes())
 
 
 def _answer(interpreter: _LoadedStory, request: bytes) -> bytes:

@@ -80,6 +80,7 @@ class BookkeepingProbe:
     ) -> None:
         self._worker, self._reader = worker, reader
         self._opening, self._restore_opening = opening, restore_opening
+        self._view = opening.machine.view
         self._failures = 0
         self._own_attributes: set[int] = set()
 
@@ -88,7 +89,7 @@ class BookkeepingProbe:
         control_moves: dict[str, int | None] = {}
         for control in CONTROLS:
             if comparison := self._compare(control, ()):
-                after = _with_bytes(self._opening, comparison.control)
+                after = self._view(comparison.control)
                 control_moves[control] = self._reader.moves_between(self._opening, after)
         addresses: set[int] = set()
         answers: set[int] = set()
@@ -136,11 +137,11 @@ class BookkeepingProbe:
             comparison = self._compare(control, _SETTLING, probe, rng_advance)
             if comparison is None:
                 return None
-            acted = _with_bytes(self._opening, comparison.action)
+            acted = self._view(comparison.action)
             moves = self._reader.moves_between(self._opening, acted)
             if moves not in (None, control_moves[control]):
                 continue
-            idle = _with_bytes(self._opening, comparison.control)
+            idle = self._view(comparison.control)
             if self._only_player_attributes_differ(idle, acted) and (
                 closest is None or len(comparison.differing) < len(closest.differing)
             ):
@@ -165,7 +166,7 @@ class BookkeepingProbe:
             comparison = self._compare(_NO_WORD, (), command)
             if comparison is None:
                 continue
-            after = _with_bytes(before, comparison.action)
+            after = self._view(comparison.action)
             rooms = {self._reader.room(before), self._reader.room(after)}
             for number, attribute, _ in changes(before, after).flipped:
                 if attribute not in named and (number in rooms or command == "look"):
@@ -208,13 +209,6 @@ def _command(verb: str, line: GrammarLine) -> str:
     return " ".join(filter(None, (verb, *words)))
 
 
-def _with_bytes(before: View, changed: Mapping[int, int]) -> View:
-    memory = bytearray(before.data[: before.machine.header.static])
-    for address, byte in changed.items():
-        memory[address] = byte
-    return before.machine.view(bytes(memory))
-
-
 # Comparing a turn
 
 
@@ -231,6 +225,9 @@ class Counterfactual:
     worker: Worker
     """The worker that played the turn."""
 
+    def _view(self, memory: bytes) -> View:
+        return self.before.machine.view(memory)
+
     def mark(self, step: Transition) -> Transition:
         """Return the transition with independent changes marked and `unnamed_change` set.
 
@@ -245,7 +242,7 @@ class Counterfactual:
             comparison = self.worker.compare(control, _SETTLING[-1:] if unchanged else ())
             if comparison is None:
                 break
-            idle = _with_bytes(self.before, comparison.control)
+            idle = self._view(comparison.control)
             moved, changed = _marked((moved, changed), self.reader.changes_between(self.before, idle))
             has_effect = _has_effect(moved, changed)
             if not unchanged or (has_effect and self.bookkeeping.control_moves[control] is not None):
@@ -311,7 +308,7 @@ class Counterfactual:
         if comparison is None or comparison.surplus_draws is None:
             return False
         before, reader = self.before, self.reader
-        acted, idle = _with_bytes(before, comparison.action), _with_bytes(before, comparison.control)
+        acted, idle = self._view(comparison.action), self._view(comparison.control)
         if reader.room(acted) != reader.room(before) or self._unexplained(comparison):
             return True
         return _has_effect(*_marked(reader.changes_between(before, acted), reader.changes_between(before, idle)))

@@ -31,7 +31,6 @@ RNG_ADVANCES = (5, 11, 17, 23, 31, 41, 53, 67, 79, 97, 113, 131)
 """How many random numbers to skip, to see other outcomes of chance."""
 PROGRAM = child.__file__
 """The program of the interpreter process."""
-_MAX_STACK_WORDS = 1 << 15
 _WORKING_DIRECTORY = "work"
 _RNG = 8
 """Index of the random generator's first number in `child.STATE`."""
@@ -50,12 +49,10 @@ class InterpreterState:
     """The state of the interpreter after one request."""
 
     text: str
+    state: bytes
+    """The argument for `Worker.load`: see `child.STATE`."""
     memory: bytes
     """The story's dynamic memory."""
-    stack: bytes
-    """The used part of the stack, at its end."""
-    narrative: bytes
-    """The part of the text that Jericho keeps."""
     registers: tuple[int, ...]
     """The registers and the random generator, as in `child.STATE`."""
     game_over: bool
@@ -79,39 +76,24 @@ class InterpreterState:
         """Whether the story has ended itself, so that it reads no more input."""
         return self.instruction == child.QUIT
 
-    @property
-    def state(self) -> bytes:
-        """The argument for `Worker.load`."""
-        unused = 2 * self.registers[1]
-        sizes = (len(self.memory), unused + len(self.stack), len(self.narrative))
-        head = child.STATE.pack(*sizes, *self.registers)
-        return b"".join((head, self.memory, bytes(unused), self.stack, self.narrative))
-
     @classmethod
-    def unpack(cls, answer: bytes, memory_before: bytes, memory_size: int) -> "InterpreterState":
+    def unpack(cls, answer: bytes, memory_size: int) -> "InterpreterState":
         """Read an answer of the interpreter process.
 
         Args:
-            memory_before: The memory before the request.
             memory_size: The size of the story's dynamic memory in bytes.
 
         Raises:
-            ValueError, IndexError, struct.error: If the answer is damaged.
+            ValueError, struct.error: If the answer is damaged.
         """
-        head = child.SNAPSHOT.unpack_from(answer)
-        *sizes, complete, over, won, score, moves = head[:9]
-        parts, at = [], child.SNAPSHOT.size
-        for size in sizes:
-            parts.append(answer[at : at + size])
-            at += size
-        if len(answer) != at or not 0 <= head[10] < _MAX_STACK_WORDS:
+        text_size, *rest = child.SNAPSHOT.unpack_from(answer)
+        end = child.SNAPSHOT.size + text_size
+        text, state = answer[child.SNAPSHOT.size : end], answer[end:]
+        size, _, _, *registers = child.STATE.unpack_from(state)
+        if size != memory_size or state_size(state) != len(state):
             raise ValueError("an answer with wrong sizes")
-        text, memory, stack, narrative = parts
-        if not complete:
-            memory = _with_changes(memory_before, memory)
-        if len(memory) != memory_size:
-            raise ValueError(f"a memory of {len(memory)} bytes")
-        return cls(text.decode(), memory, stack, narrative, head[9:], over, won, score, moves)
+        memory = state[child.STATE.size : child.STATE.size + size]
+        return cls(text.decode(), state, memory, tuple(registers), *rest)
 
 
 def state_size(state: bytes) -> int:
@@ -127,25 +109,6 @@ def with_rng_advanced(state: bytes, count: int) -> bytes:
     return child.STATE.pack(*numbers) + state[child.STATE.size :]
 
 
-def _with_changes(memory: bytes, packed: bytes) -> bytes:
-    if not packed:
-        return memory
-    result = bytearray(memory)
-    for address, byte in _changes(packed).items():
-        result[address] = byte
-    return bytes(result)
-
-
-def _changes(packed: bytes) -> dict[int, int]:
-    """Return address → byte from the changes that the interpreter process packed."""
-    count = len(packed) // 3
-    return dict(zip(_addresses(packed[: 2 * count]), packed[2 * count :], strict=True))
-
-
-def _addresses(packed: bytes) -> tuple[int, ...]:
-    return struct.unpack(f">{len(packed) // 2}H", packed)
-
-
 @dataclass(frozen=True, slots=True)
 class BranchComparison:
     """An action compared with a control command played from the same state."""
@@ -154,10 +117,10 @@ class BranchComparison:
     """Addresses where the memory of the two branches differs after the settling commands."""
     surplus_draws: int | None
     """How many more random numbers the action drew than the control. None if unknown."""
-    control: dict[int, int]
-    """Memory changed by the control: address → byte."""
-    action: dict[int, int]
-    """Memory changed by the action: address → byte. Empty if the action is the last step."""
+    control: bytes
+    """The story's memory after the control."""
+    action: bytes
+    """The story's memory after the action. Empty if the action is the last step."""
 
     @classmethod
     def unpack(cls, answer: bytes) -> "BranchComparison":
@@ -166,15 +129,12 @@ class BranchComparison:
         Raises:
             ValueError, struct.error: If the answer is damaged.
         """
-        is_known, surplus, differing, control, action = child.COMPARISON.unpack_from(answer)
-        control_start = child.COMPARISON.size + 2 * differing
-        action_start = control_start + control
-        return cls(
-            _addresses(answer[child.COMPARISON.size : control_start]),
-            surplus if is_known else None,
-            control=_changes(answer[control_start:action_start]),
-            action=_changes(answer[action_start : action_start + action]),
-        )
+        is_known, surplus, count, size = child.COMPARISON.unpack_from(answer)
+        differing = struct.unpack_from(f">{count}H", answer, child.COMPARISON.size)
+        memories = answer[child.COMPARISON.size + 2 * count :]
+        if len(memories) not in (size, 2 * size):
+            raise ValueError("an answer with wrong sizes")
+        return cls(differing, surplus if is_known else None, control=memories[:size], action=memories[size:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,10 +164,6 @@ class Worker:
         self.time_limit_s = time_limit_s
         self._connection: _WorkerProcess | None = None
         self._folder: Path | None = None
-        self._loaded = b""
-        """The state that was loaded last. The process keeps it too."""
-        self._memory = b""
-        """The story's memory after the last request. The next answer contains the changes."""
         self.supported = False
         """Whether Jericho supports the game."""
         self.player_object = 0
@@ -272,31 +228,18 @@ class Worker:
 
     def load(self, state: bytes) -> InterpreterState:
         """Restore a state of this story."""
-        size = child.STATE.unpack_from(state)[0]
-        memory = state[child.STATE.size : child.STATE.size + size]
-        loaded = self._state_after(b"L" if state == self._loaded else b"L" + state, memory)
-        self._loaded = state
-        return loaded
+        return self._state_after(b"L" + state)
 
-    def _state_after(self, request: bytes, memory: bytes | None = None) -> InterpreterState:
-        """Return the state after a request.
-
-        Args:
-            memory: The memory that the answer's changes refer to. Defaults to the memory after the last request.
-        """
-        answer = self._request(request)
-        before = self._memory if memory is None else memory
+    def _state_after(self, request: bytes) -> InterpreterState:
         # The header has the end of dynamic memory: Z-Machine Standard 1.1, section 11.
         size = int.from_bytes(self._story[14:16], "big")
-        after = self._parsed(answer, lambda answer: InterpreterState.unpack(answer, before, size))
-        self._memory = after.memory
-        return after
+        return self._parsed(self._request(request), lambda answer: InterpreterState.unpack(answer, size))
 
     def _parsed(self, answer: bytes, parse: Callable[[bytes], Parsed]) -> Parsed:
         """Parse an answer, which may be malicious: a story may have taken over the process."""
         try:
             return parse(answer)
-        except (ValueError, IndexError, struct.error):
+        except (ValueError, struct.error):
             raise self._failure("sent an invalid answer and was killed") from None
 
     def compare(
@@ -375,7 +318,6 @@ class Worker:
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
         self._connection = self._folder = None
-        self._loaded = b""
 
 
 def _child_environment(folder: Path) -> dict[str, str]:
