@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain, takewhile
 from math import inf
 from typing import NamedTuple, Protocol
@@ -146,7 +146,7 @@ def _untried(turn: TurnView, place: PlaceView, sources: Iterable[OfferSource], m
     """
     for offer in chain.from_iterable(source(turn, place) for source in sources):
         action, rows = offer.action, place.before.get(offer.action, ())
-        if offer.cost >= most or action in place.remembered or not _may_work(turn, place.now.get(action, ())):
+        if offer.cost >= most or action in place.remembered or not _may_work(turn, place, action):
             continue
         cost, reason, episodes = offer.cost, f"It is untried, {offer.kind}.", len({row.episode for row in rows})
         if canonical_direction(action) is None:
@@ -161,13 +161,10 @@ def _untried(turn: TurnView, place: PlaceView, sources: Iterable[OfferSource], m
         yield _Choice(cost, turn.rank(action), action, place.room, reason)
 
 
-def _may_work(turn: TurnView, tries: Sequence[ExperienceRow]) -> bool:
+def _may_work(turn: TurnView, place: PlaceView, action: str) -> bool:
     """Return whether an action was not tried in this episode, or failed before something was moved."""
-    if not tries:
-        return True
-    last = tries[-1]
-    later = takewhile(lambda row: row is not last, reversed(turn.experience.rows))
-    return last.shows(ActionResult.FAILED) and any(row.shows(ActionResult.AFFECTED) for row in later)
+    tries = place.now.get(action)
+    return not tries or (tries[-1].shows(ActionResult.FAILED) and (place.room, action) not in turn.since_change)
 
 
 def wander(turn: TurnView) -> AgentDecision:

@@ -74,7 +74,7 @@ class OfflineExplorer(Player):
         return TurnView(
             context=context,
             graph=self._graph,
-            recall=self._recall,
+            recall=cache(self._recall),
             hidden_at=self._hidden_at,
             experience=self._experience(),
             nouns=self._nouns,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from itertools import chain
+from itertools import chain, takewhile
 from typing import NamedTuple
 
 from game_interface.models import Item, Language, Scene
@@ -32,6 +32,7 @@ _ENOUGH_SAFE_WALKS = 3
 CARRIED = "carried"
 """The place of carried things."""
 _NOTHING = Experience()
+_CHANGES = ActionResult.EFFECTIVE | ActionResult.ALTERED
 _ORDER = list(ActionOutcome)
 _OPENS_A_MENU = frozenset({"help", "hint", "hints", "info", "about"})
 """Commands that open a menu in many stories."""
@@ -138,6 +139,13 @@ class TurnView:
         """The actions of this episode, at any place."""
         return frozenset(row.action for row in self.experience.rows)
 
+    @cached_property
+    def since_change(self) -> frozenset[tuple[Place, str]]:
+        """The places and actions of the turns since an object was last moved or changed, including that one."""
+        rows = self.experience.rows
+        affecting = (at for at in range(len(rows) - 1, -1, -1) if rows[at].shows(ActionResult.AFFECTED))
+        return frozenset((row.place, row.action) for row in rows[next(affecting, 0) :])
+
     @property
     def is_dark(self) -> bool:
         """Whether it is too dark to see."""
@@ -236,15 +244,11 @@ class TurnView:
             if not is_survived and (room, way) not in survivable:
                 yield room if way == PLACE_KILLS else (room, way)
 
-    def _closed(self) -> set[DangerousSpot]:
-        """Return the exits that led nowhere on the last try, if nothing has changed since."""
-        closed: set[DangerousSpot] = set()
-        for row in self.experience.rows:
-            if row.shows(ActionResult.EFFECTIVE | ActionResult.ALTERED):
-                closed.clear()
-            elif row.stayed and isinstance(row.place, int) and self._is_exit(row.place, row.action):
-                closed.add((row.place, row.action))
-        return closed
+    def _closed(self) -> Iterator[DangerousSpot]:
+        """Yield the exits that led nowhere on the last try, if nothing has changed since."""
+        for row in takewhile(lambda row: not row.shows(_CHANGES), reversed(self.experience.rows)):
+            if row.stayed and isinstance(row.place, int) and self._is_exit(row.place, row.action):
+                yield row.place, row.action
 
     def _is_exit(self, room: int, action: str) -> bool:
         return canonical_direction(action) is not None or action in self.graph.connections.of(room)
