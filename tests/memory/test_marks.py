@@ -7,7 +7,9 @@ import pytest
 from tests.fixtures.dedup import ConstantJudge
 from tests.fixtures.hashing import HashingEmbeddings
 from tests.fixtures.memory import Answers, memory, remember
+from zorkgpt.errors import MemoryEditError
 from zorkgpt.memory.editing import Edit
+from zorkgpt.memory.manager import SimpleMemoryManager
 
 GATE = "The lever opens the gate."
 MORE = "The lever opens the gate, which squeaks loudly when it moves."
@@ -145,3 +147,15 @@ def test_marks_written_in_the_file_count(open_, tmp_path):
     path.write_text(path.read_text().replace("vetoed", "pinned"))
     assert not manager.invalidate_memory(5, "Lever", "wrong")
     assert manager.get_location_memory(5) == f"[NOTE] Lever: {GATE}"
+
+
+@pytest.mark.parametrize("change", [{"vetoed": True}, {"status": "SUPERSEDED"}])
+def test_message_names_a_memory_that_is_no_longer_current(home, change):
+    with SimpleMemoryManager.open(home.address) as memory:
+        id = memory.remember(5, "A lamp.", title="Lamp")
+        memory.edit_memory(5, "Lamp", Edit(**change))
+        why = "a person has hidden it" if "vetoed" in change else "it is superseded"
+        with pytest.raises(MemoryEditError, match=f"^'Lamp' was not changed: {why}.$"):
+            memory.supersede(id, "A brass lamp.")
+        with pytest.raises(MemoryEditError, match=f"^'Lamp' was not changed: {why}.$"):
+            memory.invalidate(id, "It is a lantern.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 from weakref import WeakSet
 
 from zorkgpt import telemetry
-from zorkgpt.errors import MemoryEditError, MemoryStoreError
+from zorkgpt.errors import MemoryEditError, MemoryRefused, MemoryStoreError
 from zorkgpt.extras import missing_extra
 from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
@@ -61,6 +61,7 @@ from zorkgpt.memory.storage.history import MemoryChange
 from zorkgpt.memory.storage.lasting import Filters, by_place, episodes_of
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.scoped import ScopedStore
+from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.memory.world import NEUTRAL, World, context_of
 from zorkgpt.memory.writer import MemoryWriter
@@ -604,7 +605,7 @@ class AgentMemory:
         if title is not None:
             check_text("title", title)
         check_turn(turn)
-        found = self._found(memory, place)
+        found = self._current(memory, place)
         old = found.memory
         if title is None:
             title = title_of(text) if old.title == title_of(old.text) else old.title
@@ -633,12 +634,13 @@ class AgentMemory:
 
         Raises:
             TypeError, ValueError: If the reason is blank or not a string.
-            MemoryEditError: If no memory or several have this id or title, or a person has pinned or edited it.
+            MemoryEditError: If no memory or several have this id or title, if it is superseded, or if a person has
+                hidden, pinned or edited it.
             MemoryStoreError: If the change can't be written.
         """
         check_text("reason", reason)
         check_turn(turn)
-        found = self._found(memory, place)
+        found = self._current(memory, place)
         turn = self._state.turn if turn is None else turn
         self._writer.invalidate(found.location_id, MemoryId(found.id), reason, turn)
 
@@ -935,6 +937,13 @@ class AgentMemory:
         if match is None:
             raise self._unknown(memory, place)
         return match
+
+    def _current(self, memory: str, place: SubjectKey | None) -> LocatedMemory:
+        found = self._found(memory, place)
+        if not is_current(found.memory):
+            why = "a person has hidden it" if found.memory.vetoed else "it is superseded"
+            raise MemoryRefused(f"{quoted(found.memory.title)} was not changed: {why}.")
+        return found
 
     def _unknown(self, memory: str, place: SubjectKey | None) -> MemoryEditError:
         where = "" if place is None else f" at {place_in_words(place)}"
