@@ -152,8 +152,8 @@ def test_human_player_can_see_the_agents_context(tmp_path):
         "--player", "human", "--workdir", str(tmp_path), stdin="read letter\nnorth\nsouth\n\\x\n/see\n/dance\nquit\n"
     )
     assert done.returncode == 0
-    assert done.stdout.count("known exits: north to ") == 1
-    assert done.stdout.count("memories of this location:") == 1
+    assert done.stdout.count("## Exits from here") == 1
+    assert done.stdout.count("## Memories of this place") == 1
     assert "Unknown command /dance" in done.stdout
     assert "You stopped." in done.stdout
     assert f"--resume 1 --workdir {tmp_path}" in done.stdout
@@ -179,14 +179,14 @@ def test_episode_resumes_after_undo(tmp_path):
     command("--player", "human", "--workdir", str(tmp_path), stdin="north\nundo\nquit\n")
     done = command("--resume", "--workdir", str(tmp_path), stdin="look\n/see\nquit\n")
     assert "resumed after turn 1." in done.stdout
-    assert "turn 3 of 500: Causeway End" in done.stdout
+    assert '- Turn 3 of 500, episode 1\n- Place: "Causeway End" (location ' in done.stdout
     assert "The lane has been walked" not in done.stdout
 
 
 def test_human_player_sees_the_ending(tmp_path):
     walkthrough = (ROOT / "infrastructure" / "games" / "slackwater.walkthrough.txt").read_text("utf-8")
     done = command("--player", "human", "--workdir", str(tmp_path), stdin=walkthrough)
-    assert "── victory: score 100/100 in " in done.stdout
+    assert "Episode 1 ended: victory, score 100/100, " in done.stdout
     assert "*** " in done.stdout
 
 

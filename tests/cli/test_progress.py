@@ -1,6 +1,7 @@
 """Tests of the progress of a run and of the displays."""
 
 import io
+import re
 from dataclasses import replace
 
 import pytest
@@ -211,16 +212,28 @@ def test_time_left_never_exceeds_the_turn_limit(tmp_path):
         assert (pace.is_limit, pace.turns_left) == (True, 20)
 
 
-def test_turns_chosen_by_rules_are_labeled(tmp_path):
+def test_change_of_the_chooser_is_labeled_once(tmp_path):
     lines = Console(width=100, file=io.StringIO())
-    screen = Screen(RunProgress(1, 30), "model")
+    screen, display = Screen(RunProgress(1, 30), "model"), LineDisplay(lines, "A story", "model")
     with a_run(tmp_path) as run:
         record = run.process_turn()
-    for player in ("rules", "model"):
+    for player in ("best line", "best line", "rules", "model", "model"):
+        turn = replace(record, player=player)
+        screen.display.turn_played(turn)
+        display.turn_played(turn)
+    labels = ["following the best line", "chosen by the rules", "chosen by the model again"]
+    assert re.findall(r"  \((.*?)\)", lines.file.getvalue()) == labels
+    for label in labels:
+        assert screen.text().count(f"({label})") == 1
+
+
+def test_title_of_the_story_says_who_chooses(tmp_path):
+    screen = Screen(RunProgress(1, 30))
+    with a_run(tmp_path) as run:
+        record = run.process_turn()
+    for player, title in (("best line", "Causeway End, following the best line"), ("rules", "Causeway End")):
         screen.display.turn_played(replace(record, player=player))
-        LineDisplay(lines, "A story", "model").turn_played(replace(record, player=player))
-        assert screen.text().count("(chosen by the rules") == 1
-        assert lines.file.getvalue().count("(chosen by the rules") == 1
+        assert f"─ {title} ─" in screen.text()
 
 
 def test_screen_shows_score_change_and_location_of_memories(tmp_path):

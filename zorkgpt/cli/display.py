@@ -41,9 +41,10 @@ RESPONSE_LIMIT = 600
 """Characters of the game's response that a display shows."""
 _LEFT_OUT = " […] "
 _CHOOSERS = {
-    FOLLOWED: "following the best line",
-    PlayerKind.RULES: "chosen by the rules",
+    FOLLOWED: ("following the best line", "end of the best line"),
+    PlayerKind.RULES: ("chosen by the rules", "chosen by the model again"),
 }
+"""What is said at the first turn that another player chose, and at the first turn after its turns."""
 _NOTHING_NEW = ("seen again", "ignored")
 """Kinds of memory events that added nothing new."""
 _WITH_TEXT = ("added", "edited")
@@ -97,9 +98,10 @@ class LineDisplay:
     def __init__(self, console: Console, heading: str, player: str) -> None:
         self._console = console
         self._heading = heading
-        self._player = player
+        self._player = self._chooser = player
 
     def episode_started(self, event: EpisodeStarted) -> None:
+        self._chooser = self._player
         self._print_heading()
 
     def episode_resumed(self, event: EpisodeResumed) -> None:
@@ -113,9 +115,11 @@ class LineDisplay:
     def turn_played(self, record: TurnRecord) -> None:
         step = record.transition
         place = step.before.location.name if step.before.location else "?"
-        scored = f"  score {score_change(record)}" if step.before.score != step.after.score else ""
-        label = chooser_label(record, self._player)
-        self._print(f"[{record.episode}.{record.turn}] {place} > {step.action}{label}{scored}", score_style(record))
+        label = chooser_label(record, self._chooser, self._player)
+        self._chooser = record.player
+        self._print(
+            f"[{record.episode}.{record.turn}] {place} > {step.action}{label}{_scored(record)}", score_style(record)
+        )
 
     def episode_ended(self, event: EpisodeEnded) -> None:
         self._print(ending_line(event), "bold")
@@ -146,11 +150,14 @@ class ScreenDisplay:
     ) -> None:
         self._line = line
         self._console = line.console
-        self._player = player
+        self._player = self._chooser = player
         self._linger_s = linger_s
         self._heading = visible(heading)
         self._progress = progress
-        self._turns: deque[TurnRecord] = deque(maxlen=12)
+        self._blocks: deque[Text] = deque(maxlen=12)
+        """The last turns of this episode."""
+        self._last: TurnRecord | None = None
+        """The last turn of this episode."""
         self._learned: dict[tuple[PlaceKey | None, str, str], Text] = {}
         """The last change of each lasting memory of this episode, newest last, by place or other subject, and title."""
         self._scores: list[str] = []
@@ -169,8 +176,9 @@ class ScreenDisplay:
 
     def _begin(self, text: str) -> None:
         with self._changing:
-            self._turns.clear()
+            self._blocks.clear()
             self._learned.clear()
+            self._last, self._chooser = None, self._player
             self._opening, self._ending = text, ""
         if self._live is None:
             self._line.hide()
@@ -194,7 +202,8 @@ class ScreenDisplay:
             self._notice_turns -= 1
             if self._notice_turns < 0:
                 self._notice = ""
-            self._turns.append(record)
+            self._blocks.append(_turn_block(record, chooser_label(record, self._chooser, self._player)))
+            self._last, self._chooser = record, record.player
             for event in record.memory_events:
                 self._note_learned(event, record)
         step = record.transition
@@ -230,25 +239,23 @@ class ScreenDisplay:
     def frame(self) -> RenderableType:
         """Return the current content of the screen."""
         with self._changing:
-            turns, learned = list(self._turns), list(self._learned.values())
+            blocks, last, learned = list(self._blocks), self._last, list(self._learned.values())
         width, height = self._console.size
         layout, body, side = Layout(), Layout(), Layout()
-        layout.split_column(Layout(self._header(turns, width), size=_HEADER_HEIGHT), body)
+        layout.split_column(Layout(self._header(last, width), size=_HEADER_HEIGHT), body)
         height -= _HEADER_HEIGHT
         if width >= _FULL_WIDTH and height + _HEADER_HEIGHT >= _FULL_HEIGHT:
             story_size, side_size = (width * 3 // 5, height), (width - width * 3 // 5, height // 2)
-            body.split_row(Layout(self._story(turns, *story_size), size=story_size[0]), side)
+            body.split_row(Layout(self._story(blocks, last, *story_size), size=story_size[0]), side)
         else:
             story_size, side_size = (width, height - 2 * _COMPACT_PANEL_HEIGHT), (width, _COMPACT_PANEL_HEIGHT)
-            body.split_column(Layout(self._story(turns, *story_size), size=story_size[1]), side)
-        side.split_column(
-            Layout(self._shown_panel(turns, *side_size)), Layout(self._learned_panel(learned, *side_size))
-        )
+            body.split_column(Layout(self._story(blocks, last, *story_size), size=story_size[1]), side)
+        side.split_column(Layout(self._shown_panel(last, *side_size)), Layout(self._learned_panel(learned, *side_size)))
         return layout
 
-    def _header(self, turns: Sequence[TurnRecord], width: int) -> RenderableType:
+    def _header(self, last: TurnRecord | None, width: int) -> RenderableType:
         progress = self._progress
-        score = score_line(turns[-1].transition.after.score, None) if turns else "0"
+        score = score_line(last.after.score, None) if last else "0"
         cells: list[RenderableType] = [
             Text(self._heading, overflow="ellipsis"),
             Text(f"{progress.position()}  score {score}", "bold"),
@@ -262,10 +269,10 @@ class ScreenDisplay:
         scores = Text(f"scores so far: {', '.join(self._scores)}") if self._scores else None
         return Panel(line, title=scores, title_align="right", subtitle=Text(progress.speed()), subtitle_align="right")
 
-    def _story(self, turns: Sequence[TurnRecord], width: int, height: int) -> RenderableType:
+    def _story(self, blocks: list[Text], last: TurnRecord | None, width: int, height: int) -> RenderableType:
         """Return the last lines that fit. The middle of the last turn is left out if it is too long."""
         room = height - 2
-        blocks = [_turn_block(record, self._player) for record in turns] or [Text(printable(self._opening).strip())]
+        blocks = blocks or [Text(printable(self._opening).strip())]
         blocks += [Text(printable(text), "bold yellow") for text in (self._notice, self._ending) if text]
         wrapped = [list(block.wrap(self._console, width - 4)) for block in blocks]
         newest = wrapped[-1]
@@ -273,21 +280,22 @@ class ScreenDisplay:
             lines = [newest[0], Text("[…]", "dim"), *newest[2 - room :]]
         else:
             lines = [line for block in wrapped for line in (Text(), *block)][1:][-room:]
-        last = turns[-1].transition.after.location if turns else None
+        place = last.after.location if last else None
+        chooser = _CHOOSERS[last.player][0] if last and last.player in _CHOOSERS and last.player != self._player else ""
+        title = ", ".join(filter(None, (place.name if place else "Story", chooser)))
         status = self._line.status.line()
         return Panel(
             Group(*lines),
-            title=Text(printable(last.name) if last else "Story"),
+            title=Text(printable(title)),
             subtitle=Text(f" {printable(status)} … ", "bold yellow") if status else None,
             subtitle_align="left",
             border_style="cyan",
             height=height,
         )
 
-    def _shown_panel(self, turns: Sequence[TurnRecord], width: int, height: int) -> RenderableType:
+    def _shown_panel(self, last: TurnRecord | None, width: int, height: int) -> RenderableType:
         """Return the memories shown to the player before the last action."""
-        last = turns[-1] if turns else None
-        place = last.transition.before.location if last else None
+        place = last.before.location if last else None
         lines = printable(last.memory_shown).splitlines() if last else []
         title = number_of(len(lines), "memory shown", "memories shown") if lines else "No memories shown"
         title = f"{title} ({printable(place.name)})" if place else title
@@ -313,20 +321,23 @@ class ScreenDisplay:
         return Panel(Group(*body), title=Text(title), border_style=style, height=height)
 
 
-def _turn_block(record: TurnRecord, player: str) -> Text:
+def _turn_block(record: TurnRecord, label: str) -> Text:
     step = record.transition
     place = step.before.location.name if step.before.location else "?"
     refusals = "".join(f"{printable(rejection_line(rejection))}\n" for rejection in record.rejections)
-    scored = f"  score {score_change(record)}" if step.before.score != step.after.score else ""
     return Text.assemble(
         (refusals, "yellow"),
         (f"{record.turn} {printable(place)} ", "dim"),
         (f"> {printable(step.action)}", "bold"),
-        (printable(chooser_label(record, player)), "dim"),
-        (scored, score_style(record)),
+        (printable(label), "dim"),
+        (_scored(record), score_style(record)),
         "\n",
         shortened(step.response.strip(), RESPONSE_LIMIT),
     )
+
+
+def _scored(record: TurnRecord) -> str:
+    return f"  score {score_change(record)}" if record.before.score != record.after.score else ""
 
 
 def ending_line(event: EpisodeEnded) -> str:
@@ -360,11 +371,18 @@ def score_style(record: TurnRecord) -> str:
     return "bold green" if points > 0 else "bold red" if points < 0 else "dim"
 
 
-def chooser_label(record: TurnRecord, player: str) -> str:
-    """Return a label that says who chose the turn, or "" if it was the run's player."""
-    if record.player in (player, ""):
+def chooser_label(record: TurnRecord, before: str, player: str) -> str:
+    """Return a label if another player chose the turn than the one before, otherwise "".
+
+    Args:
+        before: The player of the turn before. For the first turn, the run's player.
+        player: The run's player.
+    """
+    if record.player in (before, ""):
         return ""
-    return f"  ({_CHOOSERS.get(record.player, f'chosen by {record.player}')})"
+    if record.player == player:
+        return f"  ({_CHOOSERS[before][1]})" if before in _CHOOSERS else ""
+    return f"  ({_CHOOSERS[record.player][0] if record.player in _CHOOSERS else f'chosen by {record.player}'})"
 
 
 def shortened(text: str, limit: int) -> str:

@@ -3,8 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -61,7 +60,8 @@ def evaluate(options: EvalOptions) -> int:
         ) from None
     executor = _executor(options)
     try:
-        with _shown(runs, store) as display:
+        with _progress_bar() as bar:
+            display = _Display(runs, bar, store)
             outcomes = play_all(
                 runs, executor=executor, progress=display.progress, ended=display.ended, limit_s=options.limit
             )
@@ -84,9 +84,8 @@ def evaluate(options: EvalOptions) -> int:
         try:
             store.keep(root, root)
         except FileError as error:
-            _to_stderr(
-                printable(f"zorkgpt: {error}. The results are kept in {root}. Run the same command to upload them.")
-            )
+            message = f"zorkgpt: {error}. The results are kept in {root}. Run the same command to upload them."
+            typer.echo(printable(message), err=True)
             return ExitCode.EPISODE_FAILED
         if not options.json:
             console_for(sys.stdout).print(f"Stored: {store.shown}", soft_wrap=True)
@@ -173,15 +172,14 @@ class _Display:
         store: Where each run is uploaded when it ends.
     """
 
-    def __init__(self, runs: Sequence[EvaluationRun], bar: Progress | None, store: ResultStore | None) -> None:
+    def __init__(self, runs: Sequence[EvaluationRun], bar: Progress, store: ResultStore | None) -> None:
         self._store = store
         self._turns = dict.fromkeys((run.folder for run in runs), 0)
         self._ended = 0
         self._reported_failure = False
         """Whether a failed upload was reported."""
         self._bar = bar
-        total = sum(run.protocol.max_turns for run in runs)
-        self._task = bar.add_task("", total=total) if bar else None
+        self._task = bar.add_task("", total=sum(run.protocol.max_turns for run in runs))
         self._update_bar()
 
     def progress(self, run: EvaluationRun, turns: int) -> None:
@@ -191,10 +189,9 @@ class _Display:
     def ended(self, outcome: RunOutcome) -> None:
         self._ended += 1
         run = outcome.run
-        if outcome.failure or self._bar is None:
+        if outcome.failure or not self._bar.console.is_terminal:
             end = f"not finished: {outcome.failure}" if outcome.failure else "finished"
-            line = f"{run.story.title or run.game.stem}, {run.ablation}, seed {run.seed}: {end}"
-            self._print(line)
+            self._print(f"{run.story.title or run.game.stem}, {run.ablation}, seed {run.seed}: {end}")
         if self._store is not None and run.folder.is_dir():
             try:
                 self._store.keep(run.root, run.folder)
@@ -206,27 +203,17 @@ class _Display:
         self._update_bar()
 
     def _print(self, line: str) -> None:
-        (self._bar.console.print if self._bar else _to_stderr)(printable(line))
+        self._bar.console.print(printable(line), soft_wrap=True)
 
     def _update_bar(self) -> None:
-        if self._bar is not None and self._task is not None:
-            description = f"{self._ended} of {number_of(len(self._turns), 'run', 'runs')} finished"
-            self._bar.update(self._task, completed=sum(self._turns.values()), description=description)
+        description = f"{self._ended} of {number_of(len(self._turns), 'run', 'runs')} finished"
+        self._bar.update(self._task, completed=sum(self._turns.values()), description=description)
 
 
-def _to_stderr(line: str) -> None:
-    typer.echo(line, err=True)
-
-
-@contextmanager
-def _shown(runs: Sequence[EvaluationRun], store: ResultStore | None) -> Iterator[_Display]:
+def _progress_bar() -> Progress:
     console = console_for(sys.stderr)
-    if not console.is_terminal:
-        yield _Display(runs, None, store)
-        return
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        yield _Display(runs, bar, store)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 def _write(results: EvaluationResults, root: Path, *, pages: bool) -> None:

@@ -2,16 +2,18 @@
 
 import sys
 from contextlib import suppress
+from dataclasses import replace
 
 from rich.text import Text
 
 from session.history import TurnRecord
-from zorkgpt.cli.display import score_change, score_line, score_style
+from session.sections import ContextSection
+from zorkgpt.cli.display import ending_line, score_change, score_style
 from zorkgpt.cli.status import StatusLine
-from zorkgpt.context.sections import way_to_points
+from zorkgpt.context.prompt import agent_sections
 from zorkgpt.player import AgentDecision, Player, PlayerContext, PlayerStopped, UndoRequested
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
-from zorkgpt.text import normalized_action, number_of, printable, visible
+from zorkgpt.text import normalized_action, printable
 
 _HELP = """Commands of this program (everything else goes to the game):
   /see    show what the agent would see
@@ -28,10 +30,12 @@ class HumanPlayer(Player):
 
     Args:
         line: Shows the status between commands. All output goes to its console.
+        budgets: The budgets of the agent's prompt.
     """
 
-    def __init__(self, line: StatusLine) -> None:
+    def __init__(self, line: StatusLine, budgets: ContextSection) -> None:
         self._line = line
+        self._budgets = budgets
         self._console = line.console
         self._played: list[TurnRecord] = []
         """The turns that can be undone."""
@@ -94,30 +98,10 @@ class HumanPlayer(Player):
         raise UndoRequested
 
     def _show(self, context: PlayerContext) -> None:
-        now, console = context.observation, self._console
-        place = now.location.name if now.location else "unknown place"
-        carried = ", ".join(item.name for item in now.inventory or ()) or "nothing"
-        score = score_line(now.score, context.max_score)
-        console.print(printable(f"turn {context.turn} of {context.max_turns}: {place}, score {score}"))
-        console.print(printable(f"carrying: {carried}"))
-        if context.exits:
-            exits = ", ".join(f"{way.way} to {way.leads_to}" if way.leads_to else way.way for way in context.exits)
-            console.print(printable(f"known exits: {exits}"))
-        for gain in context.known_points:
-            points = f"+{gain.points} {gain.action} at {gain.place}, {way_to_points(gain)}"
-            console.print(printable(f"known points: {points}"))
-        for danger in context.dangers:
-            console.print(printable(f"danger {danger.way}, at {danger.place}: {visible(danger.text)}"))
-        if context.failed_here:
-            console.print(printable(f"failed here: {', '.join(context.failed_here)}"))
-        for heading, lines in (
-            ("memories of this location", context.memories.splitlines()),
-            ("objectives", context.objectives),
-            ("knowledge", context.knowledge),
-            ("notices", context.notices),
-        ):
-            if lines:
-                console.print(printable("\n  ".join((f"{heading}:", *lines))))
+        # Without what the person has already read.
+        context = replace(context, opening="", recent=(), summary="", response="")
+        for section in agent_sections(context, self._budgets):
+            self._console.print(printable(f"{section}\n"), soft_wrap=True)
 
     def episode_started(self, event: EpisodeStarted) -> None:
         """Print the opening text."""
@@ -149,8 +133,7 @@ class HumanPlayer(Player):
         self._line.show()
 
     def episode_ended(self, event: EpisodeEnded) -> None:
-        """Print the ending and the score."""
+        """Print how the episode ended."""
         self._line.hide()
-        score, turns = score_line(event.score, event.max_score), number_of(event.turns, "turn", "turns")
-        self._console.print(Text(f"\n── {event.reason}: score {score} in {turns} ──", "bold"))
+        self._console.print(Text(f"\n{printable(ending_line(event))}", "bold"), soft_wrap=True)
         self._line.show()
