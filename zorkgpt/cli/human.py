@@ -7,10 +7,9 @@ from dataclasses import replace
 from rich.text import Text
 
 from session.history import TurnRecord
-from session.sections import ContextSection
 from zorkgpt.cli.display import ending_line, score_change, score_style
 from zorkgpt.cli.status import StatusLine
-from zorkgpt.context.prompt import agent_sections
+from zorkgpt.context.prompt import AGENT, prompt_sections
 from zorkgpt.player import AgentDecision, Player, PlayerContext, PlayerStopped, UndoRequested
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 from zorkgpt.text import normalized_action, printable
@@ -30,12 +29,10 @@ class HumanPlayer(Player):
 
     Args:
         line: Shows the status between commands. All output goes to its console.
-        budgets: The budgets of the agent's prompt.
     """
 
-    def __init__(self, line: StatusLine, budgets: ContextSection) -> None:
+    def __init__(self, line: StatusLine) -> None:
         self._line = line
-        self._budgets = budgets
         self._console = line.console
         self._played: list[TurnRecord] = []
         """The turns that can be undone."""
@@ -100,7 +97,7 @@ class HumanPlayer(Player):
     def _show(self, context: PlayerContext) -> None:
         # Without what the person has already read.
         context = replace(context, opening="", recent=(), summary="", response="")
-        for section in agent_sections(context, self._budgets):
+        for section in prompt_sections(AGENT, context):
             self._console.print(printable(f"{section}\n"), soft_wrap=True)
 
     def episode_started(self, event: EpisodeStarted) -> None:

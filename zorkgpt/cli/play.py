@@ -174,7 +174,7 @@ def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher
     watcher.workdir = Path(plan.config.zork_game_workdir)
     watcher.memory = plan.config.memory_of_run(remember=not plan.options.no_memory)
     line.status.begin("starting the game")
-    person = HumanPlayer(line, plan.config.context) if plan.choice.kind == PlayerKind.HUMAN else None
+    person = HumanPlayer(line) if plan.choice.kind == PlayerKind.HUMAN else None
     run_options = RunOptions(
         plan.choice,
         plan.story,
