@@ -60,7 +60,6 @@ from zorkgpt.errors import CheckpointError, ZorkGPTError
 from zorkgpt.evals.truth import WorldSnapshot
 from zorkgpt.memory.models import Memory, Persistence
 from zorkgpt.memory.places import is_place
-from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.runlog.episodes import read_episode
@@ -327,7 +326,7 @@ def faults_of(folder: Path, counts: Counter[str]) -> list[str]:
     wrong = []
     store = MarkdownStore(folder / "Memories.md")
     store.refresh()
-    found = by_place(store.lasting.document.find(EVERY))
+    found = store.document.by_place()
     kept = {_key(place, memory) for place, memories in found.items() for memory in memories}
     journal = {_key(place, memory) for place, memories in store.journal.lasting().items() for memory in memories}
     wrong += [f"only in the file: {key}" for key in kept - journal]

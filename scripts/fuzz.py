@@ -29,6 +29,7 @@ from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.sanitize import MAX_LENGTH, clean_command, clean_key
 from game_interface.models import Language, Scene
 from game_interface.story import INFRASTRUCTURE
+from tests.fixtures.documents import added
 from tests.fixtures.memory import FORGERIES, in_one_line, memories, texts
 from tests.fixtures.runs import a_run
 from tests.fixtures.saved import saved_in, write_checkpoint
@@ -46,9 +47,7 @@ from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.dedup.judge import Verdicts
 from zorkgpt.memory.settings import MEMORY_FILE
-from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import Document, parse, render
-from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.upkeep.classification import ClassificationAnswer
 from zorkgpt.objectives.finder import ObjectivesAnswer
 from zorkgpt.record.events import EventKind
@@ -147,9 +146,7 @@ def memory_files(draw) -> bytes:
     document = Document()
     places = st.integers(-3, 300) | st.text('ab/:"\\é #', min_size=1).filter(str.strip)
     for place, name, memory in draw(st.lists(st.tuples(places, texts, memories()), max_size=4)):
-        draft = Draft(MemoryBook(document))
-        draft.add(place, name, memory)
-        document = draft.lasting.document
+        document = added(document, place, name, memory)
     return render(document)
 
 
@@ -181,12 +178,11 @@ def memory_file(data, new):
     problems = list(document.problems())
     assert all(problem.line >= 1 for problem in problems)
     assert render(document) == data
-    before = by_place(document.find(EVERY))
-    draft = Draft(MemoryBook(document))
-    draft.add(5, "Hall", new)
-    written = render(draft.lasting.document)
-    after = by_place(parse(written).find(EVERY))
-    assert after == by_place(draft.lasting.document.find(EVERY))
+    before = document.by_place()
+    changed = added(document, 5, "Hall", new)
+    written = render(changed)
+    after = parse(written).by_place()
+    assert after == changed.by_place()
     assert in_one_line(new) in after[5]
     assert {place: kept for place, kept in after.items() if place != 5} == {
         place: kept for place, kept in before.items() if place != 5

@@ -94,7 +94,7 @@ def test_conversion_keeps_memories_and_history(folder, tmp_path, kind):
     done = CliRunner().invoke(app, ["convert", str(end), "--file", str(middle)])
     assert (done.exit_code, done.stdout) == (0, f"3 memories copied to {end}.\n")
     with SimpleMemoryManager.open(folder) as original, SimpleMemoryManager.open(end) as copy:
-        assert render(copy.store.lasting.document) == render(original.store.lasting.document)
+        assert render(copy.store.document) == render(original.store.document)
         assert list(copy.store.journal.records()) == list(original.store.journal.records())
         assert list(copy.store.journal.trials()) == list(original.store.journal.trials())
         assert copy.as_of(1, 20) == original.as_of(1, 20)

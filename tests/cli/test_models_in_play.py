@@ -15,7 +15,6 @@ from zorkgpt.cli.app import run
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.storage.document import parse
-from zorkgpt.memory.storage.lasting import EVERY
 from zorkgpt.run_folder import MODEL_CALLS, run_directory
 from zorkgpt.runlog.episodes import read_episode, read_events, turns_in
 from zorkgpt.runlog.events import ModelCalled
@@ -323,8 +322,8 @@ def test_run_reports_memory_model_that_misreads_its_prompt(play, tmp_path):
     with ChatServer(insists) as server:
         _, out, _ = play(server, "--quiet", "--max-turns", "6")
     assert "The memory model misreads its prompt" in out
-    kept = parse((tmp_path / "files" / "Memories.md").read_bytes()).find(EVERY)
-    assert {memory.persistence for _, memory in kept} == {"core", "permanent"}
+    kept = parse((tmp_path / "files" / "Memories.md").read_bytes()).by_place().values()
+    assert {memory.persistence for memories in kept for memory in memories} == {"core", "permanent"}
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_runs_on_two_machines_share_one_memory(address, postgres, tmp_path, monk
     knowledge = (tmp_path / "run1" / "knowledgebase.md").read_text(encoding="utf-8")
     assert "*(Ep1, T" in knowledge
     with postgres.open() as manager:
-        assert {section.visits for section in manager.store.lasting.document.sections} - {0, 1}
+        assert {section.visits for section in manager.store.document.sections} - {0, 1}
     for name, value in {**settings, **machines[0]}.items():
         monkeypatch.setenv(name, value)
     assert in_process(["doctor", "--workdir", str(tmp_path / "run0")]) == 0

@@ -36,7 +36,7 @@ def store(tmp_path):
 
 
 def proposed(store, llm=None):
-    return list(proposals(store.lasting.document, llm))
+    return list(proposals(store.document, llm))
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_proposals_for_changed_memories_are_skipped(store):
     store.path.write_text(FILE.replace("I left", "You left"))
     store.refresh()
     with store.transaction() as draft:
-        assert mark(draft, [sword, lamp, rope]) == 2
+        assert mark(draft, store.document, [sword, lamp, rope]) == 2
     for line in ("**[DISCOVERY - PERMANENT] Sword**", "**[NOTE] Lamp**", "**[CORE - PERMANENT] Rope**"):
         assert line in store.path.read_text()
     assert [proposal.located.memory.title for proposal in proposed(store)] == ["Lamp"]

@@ -4,25 +4,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.fixtures.documents import added, document_of, invalidated
 from tests.fixtures.memory import FORGERIES, episodes, in_one_line, memories, memory, plain_texts, texts
 from zorkgpt.memory.models import GAME, Thing, episode_key
-from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.escaping import single_spaced
-from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.storage.section import Problem
-
-
-def added(document, location_id, name, *new, visits=()):
-    draft = Draft(MemoryBook(document))
-    draft.add(location_id, name, *new, visits=visits)
-    return draft.lasting.document
-
-
-def invalidated(document, location_id, old, reason, turn):
-    draft = Draft(MemoryBook(document))
-    draft.invalidate(location_id, old, reason, turn)
-    return draft.lasting.document
 
 
 @pytest.mark.parametrize("title", ["First", "Second", "Third"])
@@ -70,13 +57,6 @@ Its number is no number.
 """.encode()
 
 
-def document_of(*located) -> Document:
-    document = Document()
-    for location_id, name, kept in located:
-        document = added(document, location_id, name, kept)
-    return document
-
-
 @pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(-3, 300), texts, memories()), max_size=6))
 @example([(1, "", memory("", text="", category=""))])
@@ -88,15 +68,15 @@ def test_written_memories_are_read_back(located):
     expected: dict[int, list] = {}
     for location_id, _, kept in located:
         expected.setdefault(location_id, []).append(in_one_line(kept))
-    assert by_place(read.find(EVERY)) == expected
-    assert by_place(read.find(EVERY)) == by_place(document.find(EVERY))
+    assert read.by_place() == expected
+    assert read.by_place() == document.by_place()
     assert list(read.problems()) == []
 
 
 @given(st.integers(1, 9), texts, st.lists(episodes, min_size=1, max_size=4))
 def test_names_visits_and_episodes_are_read_back(location_id, name, seen):
     document = added(Document(), location_id, name, memory(), visits=tuple(seen))
-    section = parse(render(document)).sections_of(location_id)[0]
+    section = parse(render(document)).headings()[location_id]
     assert section.name == single_spaced(name)
     assert section.visits >= len(seen)
     wanted = dict.fromkeys(
@@ -142,7 +122,7 @@ def test_adding_a_memory_changes_no_existing_byte(data, new, location_id):
     before = parse(data)
     after = added(before, location_id, "Hall", new)
     read = parse(render(after))
-    assert by_place(read.find(EVERY)) == by_place(after.find(EVERY))
+    assert read.by_place() == after.by_place()
     assert read.memories(location_id) == expected_with(before.memories(location_id), read, location_id, new)
     # The first change writes ids that can't be derived, such as that of the second memory with the same title.
     kept = [part for section in before.completed.sections for part in raw_parts(section)]
@@ -163,7 +143,7 @@ def test_changing_a_memory_changes_no_other_byte(data, choice):
     at = sum(map(len, raw_before(before, chosen)))
     size = len(raw.encode("utf-8", "surrogateescape"))
     assert render(after) == data[:at] + new.encode() + data[at + size :]
-    assert by_place(parse(render(after)).find(EVERY)) == by_place(after.find(EVERY))
+    assert parse(render(after)).by_place() == after.by_place()
 
 
 def entries(document):
@@ -185,7 +165,7 @@ def raw_before(document, memory):
 
 def expected_with(before, read, location_id, new):
     # The new memory is the last of the location's first section.
-    first = len(read.sections_of(location_id)[0].memories) - 1
+    first = len(read.sections[read.section_indexes[location_id][0]].memories) - 1
     return [*before[:first], in_one_line(new), *before[first:]]
 
 
@@ -309,9 +289,9 @@ def test_text_never_becomes_structure(field, forged):
         fields = {"status": "SUPERSEDED", {"reason": "invalidation_reason"}.get(field, field): nasty}
     name = nasty if field == "name" else "Hall"
     read = parse(render(document_of((5, name, memory(**{"title": "T", **fields})))))
-    assert by_place(read.find(EVERY)) == {5: [in_one_line(memory(**{"title": "T", **fields}))]}
+    assert read.by_place() == {5: [in_one_line(memory(**{"title": "T", **fields}))]}
     assert [section.location_id for section in read.sections] == [None, 5]
-    assert read.sections_of(5)[0].name == single_spaced(name)
+    assert read.name(5) == single_spaced(name)
 
 
 def test_new_locations_are_sorted_and_existing_ones_stay():
@@ -324,7 +304,7 @@ def test_new_locations_are_sorted_and_existing_ones_stay():
 
 def test_first_section_names_a_location():
     document = parse(b"## Location 9: Nine\n\n## Location 4: Four\n\n## Location 9: Another\n")
-    assert {place: heading.name for place, heading in document.headings([4, 9]).items()} == {4: "Four", 9: "Nine"}
+    assert {place: heading.name for place, heading in document.headings().items()} == {4: "Four", 9: "Nine"}
 
 
 def test_broken_entry_is_reported_with_its_problem():
@@ -339,7 +319,7 @@ def test_broken_entry_is_reported_with_its_problem():
     for line, message in broken.items():
         document = parse(body + line + b"\nText.\n")
         assert list(document.problems()) == [Problem(3, f"not a memory: {message}", is_broken=True)]
-        assert by_place(document.find(EVERY)) == {}
+        assert document.by_place() == {}
 
 
 def test_unchanged_section_is_not_parsed_again():

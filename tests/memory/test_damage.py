@@ -19,7 +19,6 @@ from zorkgpt.files import Recovery
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.damage import is_damaged
 from zorkgpt.memory.storage.document import parse, render
-from zorkgpt.memory.storage.lasting import EVERY
 from zorkgpt.memory.upkeep.undoing import deletions, undo
 
 HALL = memory("Rug", text="The rug hides a trap door.")
@@ -44,7 +43,7 @@ def sound(path):
 
 
 def texts(path):
-    return {memory.text for _, memory in parse(path.read_bytes()).find(EVERY)}
+    return {memory.text for memories in parse(path.read_bytes()).by_place().values() for memory in memories}
 
 
 DAMAGED = {
@@ -100,7 +99,7 @@ def test_file_damaged_while_open_is_restored(path, sound, damage):
         assert manager.store.recovered.was == "damaged"
         assert manager.add_memory(6, "Attic", memory("New"))
     titles = ["Rug", "Rope", "Knife", "New"]
-    assert [kept.title for _, kept in parse(path.read_bytes()).find(EVERY)] == titles
+    assert [kept.title for memories in parse(path.read_bytes()).by_place().values() for kept in memories] == titles
     assert [row["after"]["title"] for row in journal_rows(path)] == titles
 
 
@@ -245,9 +244,7 @@ def test_deleting_or_emptying_the_file_deletes_all_memories(path, sound, caplog,
         (deletion,) = deletions(manager.store)
         assert [each.kept_because for each in undo(manager.store, deletion)] == [""] * 3
         assert deletions(manager.store) == []
-    assert [memory for _, memory in parse(path.read_bytes()).find(EVERY)] == [
-        memory for _, memory in parse(sound).find(EVERY)
-    ]
+    assert parse(path.read_bytes()).by_place() == parse(sound).by_place()
     with SimpleMemoryManager.open(path) as manager:
         assert manager.store.notices == []
         assert manager.invalidate_memory(5, "Rug", "wrong"), "a memory that came back is not an edit by a person"

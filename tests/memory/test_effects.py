@@ -279,7 +279,7 @@ def test_fact_replaces_the_memory_of_a_thing(play, state, place):
     manager = play(answer)
     manager.add_memory(Thing(9), "lamp", memory("Lamp burns out", text="After 300 turns."))
     turn(manager, state, "rub lamp", "It flickers.", **LAMP)
-    kept = by_place(manager.store.lasting.document.find(EVERY))[Thing(9)]
+    kept = manager.store.document.by_place()[Thing(9)]
     assert [(memory.title, memory.status, memory.superseded_by) for memory in kept] == [
         ("Lamp burns out", "SUPERSEDED", "Lamp burns out soon"),
         ("Lamp burns out soon", "ACTIVE", None),
@@ -298,7 +298,7 @@ def test_memories_of_things_and_game_are_confirmed_and_disproved(play, state, su
     manager = play(MemorySynthesisResponse(should_remember=False, **answer))
     manager.add_memory(subject, "", memory("Glow", status="TENTATIVE"))
     turn(manager, state, "rub lamp", "Now you see.", **LAMP)
-    assert [memory.status for memory in by_place(manager.store.lasting.document.find(EVERY))[subject]] == [status]
+    assert [memory.status for memory in manager.store.document.by_place()[subject]] == [status]
 
 
 def test_tentative_memory_elsewhere_does_not_cause_a_question(play, state):
@@ -314,7 +314,7 @@ def test_model_refers_to_subjects_by_number(play, state, place, subject):
     manager.add_memory(7, "Tower", memory("Bell", turns="1", status="TENTATIVE"))
     facts = {"things": (ThingState(9, "lamp"),), "nothing_changed": False, "unnamed_change": True}
     turn(manager, state, "rub lamp", "It glows.", **facts)
-    assert "Fact" in [memory.title for memory in by_place(manager.store.lasting.document.find(EVERY))[subject]]
+    assert "Fact" in [memory.title for memory in manager.store.document.by_place()[subject]]
 
 
 def test_fact_can_be_about_a_creature_that_just_left(play, state):

@@ -141,7 +141,7 @@ def test_unreadable_or_unwritable_file_is_an_error(store, tmp_path):
 def test_conversion_requires_an_empty_store(store, tmp_path):
     with SimpleMemoryManager.open(tmp_path / "copy.sqlite") as copy:
         assert convert(store, copy.store) == 1
-        assert render(copy.store.lasting.document) == render(store.lasting.document)
+        assert render(copy.store.document) == render(store.document)
         with pytest.raises(MemoryStoreError, match="copy.sqlite is not empty"):
             convert(store, copy.store)
 

@@ -152,7 +152,7 @@ class Life:
                 ), self.done
         document = parse(self.text.encode())
         assert not document.is_broken
-        shown = {place: sorted(map(repr, memories)) for place, memories in by_place(document.find(EVERY)).items()}
+        shown = {place: sorted(map(repr, memories)) for place, memories in document.by_place().items()}
         assert shown == {place: sorted(map(repr, memories)) for place, memories in found.items()}, self.done
 
 

@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fixtures.documents import document_of
 from tests.fixtures.memory import memory, plain_texts
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
 from zorkgpt.memory.ids import id_of_title, memory_id
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import parse, render
-from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.upkeep.exchange import add_missing, json_lines, read_memories
 
 CART = "https://shop/cart"
@@ -222,14 +221,9 @@ def test_restored_title_leaves_no_id_in_the_file(manager, home):
 
 @given(st.lists(st.tuples(st.sampled_from([5, "5", CART]), st.sampled_from(["A", "B"]), plain_texts), max_size=8))
 def test_ids_are_unique_and_read_back(located):
-    draft = Draft(MemoryBook())
-    for place, title, text in located:
-        draft.add(place, "", memory(title, text=text))
-    written = {
-        place: [memory_id(place, memory) for memory in kept]
-        for place, kept in by_place(draft.lasting.document.find(EVERY)).items()
-    }
-    read = by_place(parse(render(draft.lasting.document)).find(EVERY))
+    document = document_of(*((place, "", memory(title, text=text)) for place, title, text in located))
+    written = {place: [memory_id(place, memory) for memory in kept] for place, kept in document.by_place().items()}
+    read = parse(render(document)).by_place()
     assert {place: [memory_id(place, memory) for memory in kept] for place, kept in read.items()} == written
     every = [key for keys in written.values() for key in keys]
     assert len(every) == len(set(every)) == len(located)

@@ -13,7 +13,6 @@ from zorkgpt.memory.models import GAME, SubjectKey, Thing, ZMachineContext
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.retrieval import shown
 from zorkgpt.memory.storage.entry import as_read
-from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.synthesis import SynthesisRequest, facts_in_words
 from zorkgpt.offline.memory_synthesizer import RuleSynthesizer
 
@@ -196,7 +195,7 @@ class Played:
 
     def memory(self, subject: SubjectKey = 5):
         self.manager.reset_episode()
-        ((kept_at, (kept,)),) = by_place(self.manager.store.lasting.document.find(EVERY)).items()
+        ((kept_at, (kept,)),) = self.manager.store.document.by_place().items()
         assert kept_at == subject
         return kept
 
@@ -272,7 +271,7 @@ def test_reworded_danger_is_the_same(tmp_path):
         loss = replace(truth.loss, sentence=sentence)
         manager.record_action_outcome(place, "Hall", "wait", sentence, replace(truth, loss=loss))
         manager.reset_episode()
-    ((subject, (kept,)),) = by_place(manager.store.lasting.document.find(EVERY)).items()
+    ((subject, (kept,)),) = manager.store.document.by_place().items()
     assert (subject, kept.text, kept.observation_count) == (Thing(11), "It bites.", 2)
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fixtures.documents import added
 from tests.fixtures.memory import memory, texts
-from tests.memory.test_codec import added
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.retrieval import line, plain
 from zorkgpt.memory.storage.document import parse, render

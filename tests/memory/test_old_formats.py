@@ -6,7 +6,6 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory
 from zorkgpt.memory.storage.document import parse, render
 from zorkgpt.memory.storage.entry import render_entry
-from zorkgpt.memory.storage.lasting import EVERY, by_place
 
 HEAD = "# Location Memories\n\n## Location 5: Living Room\n**Visits:** 3 | **Episodes:** 1, 2, 3\n\n### Memories\n\n"
 
@@ -87,11 +86,10 @@ CORPUS = {
 def test_older_format_is_read(form):
     text, expected = CORPUS[form]
     document = parse((HEAD + text).encode())
-    assert by_place(document.find(EVERY)) == {5: [expected]}
+    assert document.by_place() == {5: [expected]}
     assert list(document.problems()) == []
     assert render(document) == (HEAD + text).encode()
-    section = document.sections_of(5)[0]
-    assert (section.name, section.visits, section.episodes) == ("Living Room", 3, (1, 2, 3))
+    assert document.headings() == {5: ("Living Room", 3, (1, 2, 3))}
 
 
 @pytest.mark.parametrize("form", CORPUS)

@@ -43,11 +43,11 @@ def test_answer_does_not_change_a_persons_decision(home, state, subject, place, 
     manager.add_memory(subject, "", memory("Lever", persistence, text=TEXT, status=status, **marks))
     if decision == "edited":
         manager.edit_memory(subject, "Lever", Edit(category="SUCCESS"))
-    [before] = map(decided, manager.store.lasting.document.memories(subject))
+    [before] = map(decided, manager.store.document.memories(subject))
     for number, change in enumerate(given, 13):
         state.turn_count = number
         learn(manager, number)
-        kept = [decided(memory) for memory in manager.store.lasting.document.memories(subject)]
+        kept = [decided(memory) for memory in manager.store.document.memories(subject)]
         assert before in kept, change
     manager.close()
 
@@ -57,9 +57,9 @@ def test_answer_changes_an_unmarked_memory(home, state, change):
     with opened(home, state, answers(None)[change]) as manager:
         persistence, status = SURE if change == "refined" else OPEN
         manager.add_memory(5, "Hall", memory("Lever", persistence, text=TEXT, status=status))
-        [before] = map(decided, manager.store.lasting.document.memories(5))
+        [before] = map(decided, manager.store.document.memories(5))
         learn(manager, 13)
-        assert before not in map(decided, manager.store.lasting.document.memories(5))
+        assert before not in map(decided, manager.store.document.memories(5))
 
 
 def opened(home, state, *given):

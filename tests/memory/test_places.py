@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.fixtures.documents import added
 from tests.fixtures.memory import FORGERIES, in_one_line, memories, memory, texts
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.manager import SimpleMemoryManager
@@ -22,9 +23,7 @@ from zorkgpt.memory.places import (
     place_to_json,
     render_place,
 )
-from zorkgpt.memory.storage.book import Draft, MemoryBook
-from zorkgpt.memory.storage.document import parse, render
-from zorkgpt.memory.storage.lasting import EVERY, by_place
+from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.upkeep.exchange import json_lines, read_memories
 
 CART = "https://shop/cart"
@@ -116,13 +115,13 @@ def test_prefix_of_another_type_is_refused():
 @given(st.lists(st.tuples(places, texts, memories()), max_size=4))
 @example([(5, "a", memory("One")), ("5", "b", memory("Two"))])
 def test_places_in_a_file_are_read_back(located):
-    draft = Draft(MemoryBook())
+    document = Document()
     expected: dict = {}
     for place, name, kept in located:
-        draft.add(place, name, kept)
+        document = added(document, place, name, kept)
         expected.setdefault(place, []).append(in_one_line(kept))
-    read = parse(render(draft.lasting.document))
-    assert by_place(read.find(EVERY)) == expected
+    read = parse(render(document))
+    assert read.by_place() == expected
     assert list(read.problems()) == []
     order = [section.location_id for section in read.sections if section.location_id is not None]
     assert order == sorted(order, key=place_order)

@@ -13,7 +13,6 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.document import parse, render
-from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.storage.sql_store import PostgresStore
 from zorkgpt.memory.upkeep.exchange import add_missing
 from zorkgpt.record.events import EventKind, EventRow, Events
@@ -116,7 +115,7 @@ def test_change_writes_only_one_row(postgres):
         assert len(changed) == 1
         where = f"SELECT title FROM zorkgpt_memories WHERE number = {changed[0]}"
         assert rows(postgres, where) == [("Another",)]
-        assert list(by_place(parse(postgres.text().encode()).find(EVERY))) == [-3, 5, 7, 9, "https://shop/cart"]
+        assert list(parse(postgres.text().encode()).by_place()) == [-3, 5, 7, 9, "https://shop/cart"]
 
 
 @pytest.mark.parametrize("many", [0, pytest.param(700, marks=pytest.mark.slow)])
@@ -136,8 +135,8 @@ def test_changes_by_others_are_seen_at_the_next_call(postgres, many):
             assert one.add_memory("999", "Room", memory(f"Last {number}"))
         other.invalidate_memory(3, "At 3", "wrong")
         assert one.all_memories() == other.all_memories()
-        assert render(one.store.lasting.document) == render(other.store.lasting.document) == postgres.text().encode()
-        places = [found.location_id for found in one.store.lasting.document.sections if found.location_id is not None]
+        assert render(one.store.document) == render(other.store.document) == postgres.text().encode()
+        places = [found.location_id for found in one.store.document.sections if found.location_id is not None]
         assert places == sorted(set(places), key=place_order)
         assert one.store.journal.lasting() == one.memory_cache
 

@@ -10,7 +10,6 @@ import pytest
 from tests.fixtures.memory import memory
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.document import parse
-from zorkgpt.memory.storage.lasting import EVERY
 from zorkgpt.memory.storage.markdown import MarkdownStore
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +56,7 @@ def start(script: str, *arguments: object) -> subprocess.Popen:
 
 
 def titles_in(path: Path) -> list[str]:
-    return [memory.title for _, memory in parse(path.read_bytes()).find(EVERY)]
+    return [memory.title for memories in parse(path.read_bytes()).by_place().values() for memory in memories]
 
 
 @pytest.mark.slow

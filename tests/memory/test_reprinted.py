@@ -4,22 +4,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fixtures.documents import document_of
 from tests.fixtures.memory import memory
 from tests.fixtures.reprints import FORMATTERS, Formatter, formatters, original, reprinted
 from tests.fixtures.stores import journal_rows
-from tests.memory.test_codec import document_of
 from zorkgpt.memory.claims import parse_claim
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import GAME, INVALIDATION_MARKER, Thing
 from zorkgpt.memory.storage.document import parse, render
 from zorkgpt.memory.storage.entry import Entry
-from zorkgpt.memory.storage.lasting import EVERY
 
 
 def content(data: bytes):
     """Return all that is read from a file."""
     document = parse(data)
-    return document.find(EVERY), document.headings(document.places()), list(document.problems())
+    return document.by_place(), document.headings(), list(document.problems())
 
 
 @pytest.mark.parametrize("formatter", FORMATTERS)
@@ -233,7 +232,7 @@ def test_visits_in_a_merge_conflict_are_combined():
     ours, theirs = (f"**Visits:** {count} | **Episodes:** 1, {count}\n" for count in (3, 2))
     data = f"## Location 5: Hall\n<<<<<<< HEAD\n{ours}=======\n{theirs}>>>>>>> other\n\n{FIRST}".encode()
     document = parse(data)
-    assert document.headings([5])[5] == ("Hall", 3, (1, 3, 2))
+    assert document.headings()[5] == ("Hall", 3, (1, 3, 2))
     assert [problem.line for problem in document.problems()] == [2, 4, 6]
 
 

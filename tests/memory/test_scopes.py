@@ -83,11 +83,10 @@ class ScopeMachine(RuleBasedStateMachine):
         """Return everything outside a tenant's scope: memories, journal, names and text between memories."""
         self.observer.refresh()
         scope, store = PlaceScope(SCOPES[name]), self.observer.store
-        lasting = store.lasting
         return (
             [(each, each.id) for each in everything(self.observer) if not scope.contains(each.location_id)],
             [record for record in store.journal.records() if not scope.contains(record.change.location_id)],
-            [section.data.rstrip() for section in lasting.document.sections if not scope.contains(section.location_id)],
+            [section.data.rstrip() for section in store.document.sections if not scope.contains(section.location_id)],
         )
 
     def foreign(self, name):

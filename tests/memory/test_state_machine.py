@@ -15,7 +15,6 @@ from tests.fixtures.memory import memory
 from tests.fixtures.stores import FileHome, Home, PostgresHome, empty_schema
 from zorkgpt.memory.storage.document import parse
 from zorkgpt.memory.storage.history import replayed
-from zorkgpt.memory.storage.lasting import EVERY, by_place
 
 PLACES = st.integers(1, 3)
 KINDS = st.sampled_from(["core", "permanent", "ephemeral"])
@@ -116,7 +115,7 @@ class MemoryMachine(RuleBasedStateMachine):
 
     @invariant()
     def file_matches_the_model(self):
-        found = by_place(parse(self.home.text().encode()).find(EVERY))
+        found = parse(self.home.text().encode()).by_place()
         assert found == {place: kept for place, kept in self.lasting.items() if kept}
 
     @invariant()

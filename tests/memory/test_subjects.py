@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from tests.fixtures.documents import added
 from tests.fixtures.memory import memory, texts
 from tests.memory.test_codec import HAND_WRITTEN
 from zorkgpt.cli.memory_changes import app
@@ -20,10 +21,9 @@ from zorkgpt.memory.places import (
     place_from_json,
     place_label,
 )
-from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.escaping import single_spaced
-from zorkgpt.memory.storage.lasting import EVERY, by_place, episodes_of
+from zorkgpt.memory.storage.lasting import episodes_of
 
 DOOR = Thing(181)
 SUBJECTS = [DOOR, GAME]
@@ -69,16 +69,14 @@ def test_invalid_json_key_is_refused(value):
 def test_sections_of_subjects_are_read_back(located):
     document = Document()
     for key, name in located:
-        draft = Draft(MemoryBook(document))
-        draft.add(key, name, memory())
-        document = draft.lasting.document
+        document = added(document, key, name, memory())
     read = parse(render(document))
-    assert by_place(read.find(EVERY)) == by_place(document.find(EVERY))
-    assert set(by_place(read.find(EVERY))) == {key for key, _ in located}
+    assert read.by_place() == document.by_place()
+    assert set(read.by_place()) == {key for key, _ in located}
     assert list(read.problems()) == []
     for key in (GAME, Thing(181)):
         names = [single_spaced(name) for known, name in located if known == key]
-        assert [section.name for section in read.sections_of(key)] == names[:1]
+        assert [section.name for section in read.sections if section.location_id == key] == names[:1]
 
 
 def test_sections_of_things_have_no_visits(tmp_path):
@@ -215,7 +213,7 @@ def test_commands_accept_things_and_the_game(home, tmp_path):
     ]
     copied = tmp_path / "copied.md"
     run("import", exported, "--file", copied)
-    assert by_place(parse(copied.read_bytes()).find(EVERY)).keys() == {5, DOOR, GAME}
+    assert parse(copied.read_bytes()).by_place().keys() == {5, DOOR, GAME}
     run("move", 5, "thing 7", "--file", copied)
     assert "## Thing 7: Arcade\n\n### Memories" in copied.read_text()
     run("convert", tmp_path / "copied.sqlite", "--file", copied)

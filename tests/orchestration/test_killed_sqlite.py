@@ -32,4 +32,4 @@ def test_resumed_run_leaves_the_memories_of_an_uninterrupted_one(tmp_path, monke
 def memories(workdir):
     with SimpleMemoryManager.open(workdir / "memories.sqlite") as memory:
         changes = [(record.change, record.source, record.turn_stamp) for record in memory.store.journal.records()]
-        return memory.all_memories(), changes, render(memory.store.lasting.document)
+        return memory.all_memories(), changes, render(memory.store.document)

@@ -4,16 +4,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from sys import maxsize
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.losses import loss_in
 from zorkgpt.memory.models import NO_EFFECT, Category, Memory, MemoryKind, SubjectKey
 from zorkgpt.memory.places import is_place
-from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.history import Trial
-from zorkgpt.memory.storage.lasting import LastingMemories, heading_of
-from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episodes import FailureCount, count_failures, last_end, read_episode, turns_in
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, PlayerKind
@@ -64,7 +63,7 @@ def learning_of(workdir: Path, log_name: str, memories: Path | str, control: Seq
         control: The events of the control episode, if there was one.
     """
     numbers = episodes_in(workdir)
-    document, every_trial = _memories_and_trials(memories)
+    known, every_trial = _memories_and_trials(memories)
     # Other folders that share the memory use other episode numbers.
     trials = [trial for trial in every_trial if trial.episode in numbers]
     gains: dict[tuple[int | str, int], int] = {}
@@ -87,33 +86,37 @@ def learning_of(workdir: Path, log_name: str, memories: Path | str, control: Seq
     if control and numbers:
         # As if the control episode were played after the folder's first episode.
         _, control_failures = count_failures([read_episode(workdir, numbers[0], log_name), control])
-    return Learning(episodes, _useful_memories(document, trials, gains), control_failures)
+    return Learning(episodes, _useful_memories(known, trials, gains), control_failures)
 
 
-def _memories_and_trials(memories: Path | str) -> tuple[LastingMemories, list[Trial]]:
+def _memories_and_trials(memories: Path | str) -> tuple[list[LocatedMemory], list[Trial]]:
     try:
         with AgentMemory(path=memories) as manager:
-            return manager.store.lasting.document, list(manager.store.journal.trials())
+            return manager.find(limit=maxsize), list(manager.store.journal.trials())
     except MemoryStoreError:
         # The run has already reported the error. The scores can still be shown.
-        return Document(), []
+        return [], []
 
 
 def _useful_memories(
-    lasting: LastingMemories, trials: Iterable[Trial], gains: dict[tuple[int | str, int], int]
+    memories: Iterable[LocatedMemory], trials: Iterable[Trial], gains: dict[tuple[int | str, int], int]
 ) -> tuple[UsefulMemory, ...]:
+    by_title: dict[TitleKey, LocatedMemory] = {}
+    for each in memories:
+        by_title.setdefault((each.location_id, each.memory.title), each)
     by_memory: defaultdict[TitleKey, list[Trial]] = defaultdict(list)
     for trial in trials:
         by_memory[trial.location_id, trial.title].append(trial)
     useful = []
     for (place, title), followed in by_memory.items():
         worked = [trial for trial in followed if trial.worked]
-        memory = next((each for each in lasting.memories(place) if each.title == title and is_current(each)), None)
-        name = heading_of(lasting, place).name
+        located = by_title.get((place, title))
         points = sum(gains.get((trial.episode, trial.turn), 0) for trial in worked)
-        if memory is None or not _promises_gain(memory) or not worked or points < 0 or not is_place(place) or not name:
+        if located is None or not _promises_gain(located.memory) or not worked or points < 0:
             continue
-        useful.append(UsefulMemory(title, name, len(followed), len(worked), points))
+        if not is_place(place) or not located.location_name:
+            continue
+        useful.append(UsefulMemory(title, located.location_name, len(followed), len(worked), points))
     useful.sort(key=lambda memory: (memory.points, memory.worked), reverse=True)
     return tuple(useful[:_SHOWN_MEMORIES])
 

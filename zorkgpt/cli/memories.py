@@ -230,16 +230,14 @@ def stats(manager: "SimpleMemoryManager") -> None:
 def check(manager: "SimpleMemoryManager") -> None:
     """List lines of the file that can't be parsed. Exits with 1 if there are any."""
     from zorkgpt.memory.storage.document import parse, render
-    from zorkgpt.memory.storage.lasting import EVERY
 
     # A database has no lines, so count those of its export.
-    document = parse(render(manager.store.lasting.document))
+    document = parse(render(manager.store.document))
     problems = list(document.problems())
     for problem in problems:
         say(f"line {problem.line}: {problem.message}")
-    memories = len(document.find(EVERY))
     unparsed = number_of(len(problems), "line", "lines")
-    say(f"{number_of(memories, 'memory', 'memories')} read, {unparsed} not parsed and left unchanged.")
+    say(f"{number_of(document.count(), 'memory', 'memories')} read, {unparsed} not parsed and left unchanged.")
     if problems:
         raise typer.Exit(ExitCode.UNPARSED_LINES)
 
@@ -263,7 +261,7 @@ def export(
 
     memories = manager.all_memories()
     is_markdown = file_format is ExportFormat.MARKDOWN
-    data = render(manager.store.lasting.document) if is_markdown else json_lines(memories).encode()
+    data = render(manager.store.document) if is_markdown else json_lines(memories).encode()
     if target is None:
         typer.echo(data, nl=False)
     else:

@@ -249,7 +249,7 @@ def classify(
         from zorkgpt.memory.upkeep.classification import mark, proposals
 
         llm = None if rules else _llm()
-        proposed = list(proposals(manager.store.lasting.document, llm, world_of(file)))
+        proposed = list(proposals(manager.store.document, llm, world_of(file)))
         if not proposed:
             say("Every memory has a class.")
             return
@@ -264,7 +264,7 @@ def classify(
         backup = Path(f"{manager.store.path}{BACKUP_SUFFIX}")
         _copy(manager.store, backup)
         with manager.store.transaction() as draft:
-            marked = mark(draft, proposed)
+            marked = mark(draft, manager.store.document, proposed)
         say(f"{number_of(marked, 'memory', 'memories')} classified. Backup: {backup}")
 
 
@@ -336,7 +336,7 @@ def _backup(store: "Store") -> Path:
 def _copy(store: "Store", to: Path) -> None:
     from zorkgpt.memory.storage.document import render
 
-    write_file(to, render(store.lasting.document))
+    write_file(to, render(store.document))
 
 
 def _story_of(folder: Path | None, game: str | None) -> "Story":

@@ -4,7 +4,7 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from platform import node
 
@@ -15,11 +15,10 @@ from zorkgpt.knowledge.lines import is_by_person
 from zorkgpt.knowledge.revision import Lessons, Revision
 from zorkgpt.log import get_logger
 from zorkgpt.memory.checks import utc_now
-from zorkgpt.memory.models import KNOWLEDGE, Memory, SubjectKey
+from zorkgpt.memory.models import KNOWLEDGE, Memory
 from zorkgpt.memory.storage.history import TurnStamp
-from zorkgpt.memory.storage.lasting import Filters
 from zorkgpt.memory.storage.markdown import MarkdownStore
-from zorkgpt.memory.storage.merging import FileEdits
+from zorkgpt.memory.storage.merging import FileEdits, Memories
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.reprint import typographic
 from zorkgpt.record.events import EventKind, EventRow, Events
@@ -187,8 +186,17 @@ class KnowledgeStore:
 
     def _record_edits(self, base: Sequence[Memory], edited: Sequence[Memory]) -> None:
         """Record the differences between the lines that the file showed and what somebody made of them."""
-        at = utc_now()
-        edits = FileEdits(_EditedLines(base, edited), {KNOWLEDGE: self._present()}, at, {}, self._versions)
+        # A line in which a formatter has replaced the quotation marks is unchanged.
+        known = {typographic(line.text): line.text for line in base}
+        texts = [(line, known.get(typographic(line.text), line.text)) for line in edited]
+        theirs: Memories = {KNOWLEDGE: [replace(line, title=text, text=text) for line, text in texts]}
+        gone = [line for line in base if line not in edited]
+        by_person = [
+            line
+            for line in edited
+            if is_by_person(line) or any(replace(old, title=line.title, text=line.text) == line for old in gone)
+        ]
+        edits = FileEdits(theirs, by_person, False, {KNOWLEDGE: self._present()}, utc_now(), {}, self._versions)
         records = edits.since({KNOWLEDGE: base})
         for source in dict.fromkeys(record.source for record in records):
             with self._memories.transaction(source=source, places=[KNOWLEDGE]) as draft:
@@ -243,29 +251,3 @@ class KnowledgeStore:
     def _note(self, data: bytes) -> None:
         # Each byte becomes a character, whatever the encoding is.
         self._events.show(self._name, json.dumps(data.decode("latin-1")))
-
-
-@dataclass(frozen=True)
-class _EditedLines:
-    """An `EditedFile` with lines."""
-
-    base: Sequence[Memory]
-    """What the file showed before."""
-    edited: Sequence[Memory]
-    is_broken = False
-
-    @property
-    def undated(self) -> list[Memory]:
-        """The lines that a person wrote or reworded."""
-        gone = [line for line in self.base if line not in self.edited]
-        return [
-            line
-            for line in self.edited
-            if is_by_person(line) or any(replace(old, title=line.title, text=line.text) == line for old in gone)
-        ]
-
-    def find(self, wanted: Filters) -> list[tuple[SubjectKey, Memory]]:
-        """Return the lines. One in which a formatter has replaced the quotation marks is unchanged."""
-        known = {typographic(line.text): line.text for line in self.base}
-        texts = [(line, known.get(typographic(line.text), line.text)) for line in self.edited]
-        return [(KNOWLEDGE, replace(line, title=text, text=text)) for line, text in texts]

@@ -20,7 +20,7 @@ from zorkgpt.memory.storage.versions import observed, superseded
 class MemoryBook:
     """All memories. Never changed in place."""
 
-    lasting: LastingMemories = field(default_factory=Document)
+    lasting: LastingMemories
     ephemeral: Mapping[SubjectKey, tuple[Memory, ...]] = field(default_factory=dict)
     """The ephemeral memories of the running episode."""
 
@@ -88,6 +88,9 @@ class Draft:
         names: The names of places without a section, for the journal.
         steps: The changes, in order.
         is_discarded: Whether all changes were undone.
+        document: The memory file in which the changes are to be shown. None for the present one.
+        moves: The places whose keys were changed: the old keys, and the new ones.
+        traces: The traces that were erased. None if there were none.
     """
 
     def __init__(
@@ -111,7 +114,10 @@ class Draft:
         self._episode = None if turn_stamp is None else turn_stamp.episode
         self.steps: list[Step] = []
         self.is_discarded = False
-        self._is_rewritten = False
+        self.document: Document | None = None
+        self.moves: list[tuple[SubjectKey, SubjectKey]] = []
+        self.traces: Traces | None = None
+        self._headed: set[SubjectKey] = set()
 
     @property
     def lasting(self) -> LastingMemories:
@@ -126,7 +132,12 @@ class Draft:
     @property
     def is_changed(self) -> bool:
         """Whether there is anything to write."""
-        return self._is_rewritten or bool(self.steps)
+        return bool(self.steps or self._headed or self.moves or self.traces or self.document)
+
+    @property
+    def places(self) -> set[SubjectKey]:
+        """The subjects whose lasting memories, names or visits were changed."""
+        return self._headed | {step.location_id for step in self.steps if step.is_lasting}
 
     def apply(self, *steps: Step) -> None:
         """Apply steps to the book."""
@@ -138,28 +149,27 @@ class Draft:
         self.book = self.book.apply(applied)
         self.steps += applied
 
-    def rewrite(self, document: Document, changes: Iterable[Change] = ()) -> None:
-        """Replace the whole document. `changes` are recorded in the journal."""
-        self.book = replace(self.book, lasting=self.lasting.rewritten(document))
-        self.steps += changes
-        self._is_rewritten = True
+    def lay_out(self, document: Document) -> None:
+        """Take over the names and visits of a memory file whose memories were added, and what people wrote in it."""
+        for place, heading in document.headings().items():
+            self.head(place, heading)
+        self.document = document
 
     def erase(self, traces: Traces) -> None:
         """Erase traces from the lasting memories."""
-        lasting = self.lasting.erased(traces)
-        self._is_rewritten = self._is_rewritten or lasting is not self.lasting
-        self.book = replace(self.book, lasting=lasting)
+        self.book = replace(self.book, lasting=self.lasting.erased(traces))
+        self.traces = traces
 
     def head(self, place: SubjectKey, heading: Heading | None) -> None:
         """Set name and visits of a place without recording it. None removes a place without memories."""
         self.book = replace(self.book, lasting=self.lasting.headed(place, heading))
-        self._is_rewritten = True
+        self._headed.add(place)
 
     def discard(self) -> None:
         """Undo everything. Nothing can be changed afterwards."""
         self.is_discarded = True
         self.book, self.steps = self.start, []
-        self._is_rewritten = False
+        self._headed, self.moves, self.traces, self.document = set(), [], None, None
 
     def add(
         self,
@@ -308,7 +318,7 @@ class Draft:
         """Change the key of a place's sections without moving them, and return the number of memories."""
         name, memories = self._name(old_place), self.lasting.memories(old_place)
         self.book = replace(self.book, lasting=self.lasting.moved(old_place, new_place))
-        self._is_rewritten = True
+        self.moves.append((old_place, new_place))
         was, now = f"was {place_in_words(old_place)}", f"now {place_in_words(new_place)}"
         for memory in memories:
             moved = replace(memory, id=memory_id(old_place, memory))

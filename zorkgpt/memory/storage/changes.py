@@ -63,6 +63,7 @@ class VisitCount:
     """The episode of each visit."""
     before: ClassVar[None] = None
     after: ClassVar[None] = None
+    is_lasting: ClassVar[bool] = True
 
 
 Step = Change | VisitCount

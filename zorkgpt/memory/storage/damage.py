@@ -19,7 +19,6 @@ import re
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.storage.document import parse
 from zorkgpt.memory.storage.escaping import decode, single_spaced
-from zorkgpt.memory.storage.lasting import EVERY
 
 _FIRST_LINE = re.compile(rb"^[^a-z\n]*location memories[^a-z\n]*$", re.IGNORECASE | re.MULTILINE)
 """The first line, with any markup of a title."""
@@ -66,7 +65,8 @@ def is_damaged(data: bytes, before: bytes) -> bool:
 
 
 def _memories(data: bytes) -> set[tuple[SubjectKey, str, str]]:
-    return {(place, memory.title, memory.text) for place, memory in parse(data).find(EVERY)}
+    by_place = parse(data).by_place()
+    return {(place, memory.title, memory.text) for place, memories in by_place.items() for memory in memories}
 
 
 def _contains_text_of_any(data: bytes, memories: set[tuple[SubjectKey, str, str]]) -> bool:

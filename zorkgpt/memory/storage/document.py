@@ -1,37 +1,32 @@
 """Parses the memory file into a document and renders it. Unchanged bytes are preserved."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
-from operator import attrgetter
-from typing import TYPE_CHECKING
+from itertools import accumulate, pairwise
+from operator import attrgetter, itemgetter
 
 from zorkgpt.memory.ids import distinct_ids
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
-from zorkgpt.memory.places import has_prefix, place_order
-from zorkgpt.memory.storage.changes import Step
+from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage.entry import Entry
 from zorkgpt.memory.storage.escaping import decode, encode
-from zorkgpt.memory.storage.lasting import Filters, Heading, Prefix
+from zorkgpt.memory.storage.lasting import Heading
 from zorkgpt.memory.storage.reprint import hidden_lines
 from zorkgpt.memory.storage.section import (
     LocationSection,
     Problem,
-    after_step,
     new_section,
     parse_section,
-    section_with,
+    with_changes,
     with_key,
-    with_parts,
     with_visits,
 )
-from zorkgpt.memory.storage.versions import is_current
-from zorkgpt.text import key_of
+from zorkgpt.memory.storage.versions import differing
 
-if TYPE_CHECKING:
-    from zorkgpt.memory.storage.traces import Traces
+Shown = tuple[Heading | None, Sequence[Memory]]
+"""What a document shows of a place. The heading is None if the place doesn't exist."""
 
 TITLE = b"# Location Memories"
 
@@ -66,81 +61,27 @@ class Document:
                 indexes[section.location_id] = (*indexes.get(section.location_id, ()), index)
         return indexes
 
-    def sections_of(self, place: SubjectKey) -> list[LocationSection]:
-        return [self.sections[index] for index in self.section_indexes.get(place, ())]
-
     def memories(self, place: SubjectKey) -> list[Memory]:
-        memories: list[Memory] = []
-        for index in self.section_indexes.get(place, ()):
-            memories += self.sections[index].memories
-        return memories
+        """Return the memories of a place in the order of the file."""
+        return [memory for index in self.section_indexes.get(place, ()) for memory in self.sections[index].memories]
 
-    def places(self, prefix: Prefix | None = None, *, believed: bool = False) -> Collection[SubjectKey]:
-        """Return the places that have a section. See `LastingMemories.places`."""
-        return [
-            place
-            for place in self.section_indexes
-            if (prefix is None or has_prefix(place, prefix))
-            and (not believed or any(map(is_current, self.memories(place))))
-        ]
+    def by_place(self) -> dict[SubjectKey, list[Memory]]:
+        """Return all memories by their places."""
+        return {place: memories for place in self.section_indexes if (memories := self.memories(place))}
 
-    def headings(self, places: Iterable[SubjectKey]) -> dict[SubjectKey, Heading]:
-        """Return the headings of the places that have a section."""
-        headings = {}
-        for place in places:
-            if indexes := self.section_indexes.get(place):
-                section = self.sections[indexes[0]]
-                headings[place] = Heading(section.name, section.visits, section.episodes)
-        return headings
+    def headings(self) -> dict[SubjectKey, Heading]:
+        """Return the headings of all places. If a place has several sections, that of the first one counts."""
+        first = {place: self.sections[indexes[0]] for place, indexes in self.section_indexes.items()}
+        return {place: Heading(section.name, section.visits, section.episodes) for place, section in first.items()}
+
+    def name(self, place: SubjectKey) -> str:
+        """Return the name of a place. "" if it is unknown."""
+        indexes = self.section_indexes.get(place)
+        return self.sections[indexes[0]].name if indexes else ""
 
     def count(self) -> int:
         """Return the number of memories."""
         return sum(len(section.memories) for section in self.sections)
-
-    def find(self, wanted: Filters, *, limit: int | None = None, offset: int = 0) -> list[tuple[SubjectKey, Memory]]:
-        """Return the memories that pass the filters, ordered by place. See `LastingMemories.find`."""
-        end = None if limit is None else offset + limit
-        found: list[tuple[SubjectKey, Memory]] = []
-        for place, memories in self._candidates(wanted):
-            found += [(place, memory) for memory in memories if wanted.passes(place, memory)]
-            if end is not None and len(found) >= end:
-                break
-        return found[offset:end]
-
-    def _candidates(self, wanted: Filters) -> Iterable[tuple[SubjectKey, Iterable[Memory]]]:
-        """Return a superset of the memories that pass the filters by place, ordered by place."""
-        places: Collection[SubjectKey] = self.section_indexes
-        if wanted.location_id is not None:
-            places = [wanted.location_id]
-        elif wanted.among is not None:
-            places = {place for place, _ in wanted.among}
-        ordered = sorted(places, key=place_order)
-        return zip(ordered, map(self.memories, ordered), strict=True)
-
-    def text_keys(self, since: object = None) -> tuple[set[bytes], object]:
-        """Return the keys of all texts, and this document. See `LastingMemories.text_keys`."""
-        return {key_of(memory.text) for section in self.sections for memory in section.memories}, self
-
-    def read_ahead(self, places: Iterable[SubjectKey]) -> None:
-        """Do nothing: all memories are here."""
-
-    @property
-    def document(self) -> "Document":
-        return self
-
-    def replaced(self, index: int, section: LocationSection) -> "Document":
-        """Return the document with another section at this index."""
-        return replace(self, sections=(*self.sections[:index], section, *self.sections[index + 1 :]))
-
-    def with_memories(self, new: Mapping[int, Memory]) -> "Document":
-        """Return the document with other values of some memories that are not in the file.
-
-        Args:
-            new: The memories by the `id()` of the old ones.
-        """
-        if not new:
-            return self
-        return replace(self, sections=tuple(section.with_memories(new) for section in self.sections))
 
     def problems(self) -> Iterator[Problem]:
         """Yield the parts of the file that were not understood, from top to bottom, with their lines in the file."""
@@ -162,43 +103,55 @@ class Document:
             return self
         return replace(self, sections=tuple(section.completed() for section in self.sections))
 
-    def taken(self, ids: Set[str]) -> Set[str]:
-        """Return the ids that a memory has, among these."""
-        return {id for section in self.sections for id in ids & section.ids}
+    def showing(
+        self, wanted: Mapping[SubjectKey, Shown], *, may_add: Callable[[SubjectKey, Memory], bool] = lambda *_: True
+    ) -> "Document":
+        """Return the document with other memories and visits of some places. Everything else stays as it is.
 
-    def applied(self, step: Step) -> "Document":
-        """Return the document after a step.
-
-        Raises:
-            KeyError: If the memory that is to be changed does not exist.
+        Args:
+            wanted: The places. A section of a place whose heading is None is removed if it has no other text.
+            may_add: Whether a memory that is not in the document is added to it.
         """
-        place, old, document = step.location_id, step.before, self.completed
-        if place not in self.section_indexes and old is None:
-            document = _with_section(document, new_section(place, step.location_name, self.eol))
-        index = document.section_indexes[place][0] if old is None else _index_of(self, place, old)
-        return document.replaced(index, after_step(document.sections[index], step, self.eol))
+        document, changed, new = self.completed, dict[int, LocationSection](), list[LocationSection]()
+        for place, (heading, memories) in wanted.items():
+            differences = differing(place, document.memories(place), memories)
+            values = {id(before): after for before, after in differences if before is not None}
+            added = [after for before, after in differences if before is None and after and may_add(place, after)]
+            indexes = document.section_indexes.get(place, ())
+            for index in indexes:
+                first = index == indexes[0]
+                section = with_changes(document.sections[index], values, added if first else (), self.eol)
+                if first and heading is not None:
+                    section = with_visits(section, heading.visits, heading.episodes, self.eol)
+                if section is not document.sections[index]:
+                    changed[index] = section
+            # The heading of a missing place may be a part of the file that was not understood.
+            if not indexes and heading is not None and (added or not self.is_broken):
+                section = new_section(place, heading.name, self.eol)
+                section = with_visits(section, heading.visits, heading.episodes, self.eol)
+                new.append(with_changes(section, {}, added, self.eol))
+        if changed or new:
+            sections = tuple(changed.get(index, section) for index, section in enumerate(document.sections))
+            document = replace(document, sections=sections).with_sections(new)
+        else:
+            document = self
+        return document._without_empty({place for place, (heading, _) in wanted.items() if heading is None})
 
-    def showing(self, step: Step) -> "Document":
-        """Return the document after a step, even if the memory that is to be changed is missing or not understood."""
-        try:
-            return self.applied(step)
-        except KeyError:
-            if self.is_broken or step.after is None:
-                return self
-            return self.applied(replace(step, before=None))
+    def with_sections(self, new: Sequence[LocationSection]) -> "Document":
+        """Return the document with the sections of new places, each before the first one with a later key."""
+        if not new:
+            return self
+        sections = [*(self.sections or [parse_section(TITLE + encode(self.eol + self.eol))]), *new]
+        keys = [*accumulate(map(_order, sections[: -len(new)]), max), *map(_order, new)]
+        ordered = [section for _, section in sorted(zip(keys, sections, strict=True), key=itemgetter(0))]
+        is_new = set(map(id, new))
+        spaced = (
+            each if is_new.isdisjoint({id(each), id(following)}) else _ending_blank(each, self.eol)
+            for each, following in pairwise(ordered)
+        )
+        return replace(self, sections=(*spaced, ordered[-1]))
 
-    def headed(self, place: SubjectKey, heading: Heading | None) -> "Document":
-        """Return the document with the visits of a place, and with its section if it is missing. None removes it."""
-        if heading is None:
-            return self.without_empty({place})
-        document = self
-        if place not in self.section_indexes:
-            document = _with_section(self, new_section(place, heading.name, self.eol))
-        index = document.section_indexes[place][0]
-        visits, episodes = heading.visits, heading.episodes
-        return document.replaced(index, with_visits(document.sections[index], visits, episodes, self.eol))
-
-    def without_empty(self, places: Collection[SubjectKey]) -> "Document":
+    def _without_empty(self, places: Collection[SubjectKey]) -> "Document":
         """Return the document without those sections of places that have neither a memory nor other text."""
         sections = [
             section
@@ -223,30 +176,13 @@ class Document:
         """The memories without an episode in their header."""
         return [memory for section in self.sections for memory in section.undated]
 
-    def rewritten(self, document: "Document") -> "Document":
-        """Return the other document."""
-        return document.completed
-
-    def erased(self, traces: "Traces") -> "Document":
-        """Return the document without traces."""
-        from zorkgpt.memory.storage.traces import document_without
-
-        return document_without(self, traces)
-
     def moved(self, old: SubjectKey, new: SubjectKey) -> "Document":
         """Return the document with the sections of a place under another key. Their memories keep their ids."""
-        document = self.completed
-        for index in self.section_indexes.get(old, ()):
-            document = document.replaced(index, with_key(document.sections[index], new, self.eol))
-        return document
-
-
-def document_of(places: Iterable[tuple[SubjectKey, Heading, Iterable[Memory]]]) -> Document:
-    """Return a document with a section for each of these places, in this order, with its memories."""
-    sections = [parse_section(TITLE + b"\n")]
-    sections += [section_with(place, *heading, memories, "\n") for place, heading, memories in places]
-    *before, last = sections
-    return Document((*(with_parts(each, (*each.parts, "\n"), "\n") for each in before), last)) if before else Document()
+        sections = (
+            with_key(section, new, self.eol) if section.location_id == old else section
+            for section in self.completed.sections
+        )
+        return replace(self, sections=tuple(sections))
 
 
 def parse(data: bytes, known: Mapping[bytes, LocationSection] | None = None) -> Document:
@@ -325,35 +261,16 @@ def render(document: Document) -> bytes:
     return document.data
 
 
-def _index_of(document: Document, place: SubjectKey, memory: Memory) -> int:
-    indexes = document.section_indexes[place]
-    for index in indexes:
-        if any(candidate is memory for candidate in document.sections[index].memories):
-            return index
-    for index in indexes:
-        if memory in document.sections[index].memories:
-            return index
-    raise KeyError(memory.title)
-
-
-def _with_section(document: Document, section: LocationSection) -> Document:
-    """Insert the section of a new location before the first one with a later key."""
-    assert section.location_id is not None
-    order, eol = place_order(section.location_id), document.eol
-    sections = list(document.sections) or [parse_section(TITLE + encode(eol + eol))]
-    at = next(
-        (i for i, s in enumerate(sections) if s.location_id is not None and place_order(s.location_id) > order),
-        len(sections),
-    )
-    if at > 0:
-        sections[at - 1] = _ending_blank(sections[at - 1], eol)
-    sections.insert(at, _ending_blank(section, eol) if at < len(sections) else section)
-    return replace(document, sections=tuple(sections))
+def _order(section: LocationSection) -> str:
+    return "" if section.location_id is None else place_order(section.location_id)
 
 
 def _ending_blank(section: LocationSection, eol: str) -> LocationSection:
     data = ending_blank(section.data, encode(eol))
-    return section if data == section.data else parse_section(data)
+    if section.data.endswith(b"\n"):
+        blank = decode(data[len(section.data) :])
+        return replace(section, parts=(*section.parts, blank)) if blank else section
+    return parse_section(data)
 
 
 def ending_blank(data: bytes, eol: bytes) -> bytes:

@@ -21,7 +21,7 @@ from zorkgpt.memory.scope import PlaceScope
 from zorkgpt.memory.storage.changes import Change, ChangeKind, after_change
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import single_spaced
-from zorkgpt.memory.storage.lasting import EVERY, by_place, heading_of
+from zorkgpt.memory.storage.versions import differing
 
 PERSON_SOURCES = ("hand", "person")
 """The sources of changes by a person, in the file or by a command."""
@@ -298,7 +298,7 @@ def _shortened(text: str, limit: int) -> str:
 
 def differences(recorded: Mapping[SubjectKey, Sequence[Memory]], document: Document) -> list[Change]:
     """Return the changes from the recorded memories to those of the document."""
-    return changes_between(recorded, by_place(document.find(EVERY)), lambda place: heading_of(document, place).name)
+    return changes_between(recorded, document.by_place(), document.name)
 
 
 def changes_between(
@@ -308,24 +308,12 @@ def changes_between(
 ) -> list[Change]:
     """Return the changes from the recorded memories to other ones."""
     changes = []
-    for location_id in sorted({*recorded, *memories}, key=place_order):
-        missing = list(recorded.get(location_id, ()))
-        new = []
-        for memory in memories.get(location_id, ()):
-            if memory in missing:
-                missing.remove(memory)
-            else:
-                new.append(memory)
-        name = name_of(location_id)
-        for memory in new:
-            key = memory_id(location_id, memory)
-            before = next((old for old in missing if memory_id(location_id, old) == key), None)
-            before = before or next((old for old in missing if old.title == memory.title), None)
-            if before is not None:
-                missing.remove(before)
-            reason = memory.invalidation_reason if memory.status == MemoryStatus.SUPERSEDED else None
-            changes.append(Change(kind_of(before, memory), location_id, name, before, memory, reason))
-        changes += [Change("removed", location_id, name, memory, None) for memory in missing]
+    for place in sorted({*recorded, *memories}, key=place_order):
+        for before, after in differing(place, recorded.get(place, ()), memories.get(place, ())):
+            kind = "removed" if after is None else kind_of(before, after)
+            is_superseded = after is not None and after.status == MemoryStatus.SUPERSEDED
+            reason = after.invalidation_reason if after is not None and is_superseded else None
+            changes.append(Change(kind, place, name_of(place), before, after, reason))
     return changes
 
 

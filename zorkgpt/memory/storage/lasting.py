@@ -16,7 +16,6 @@ from zorkgpt.memory.storage.words import metadata_marks
 from zorkgpt.text import key_of, quoted
 
 if TYPE_CHECKING:
-    from zorkgpt.memory.storage.document import Document
     from zorkgpt.memory.storage.traces import Traces
 
 Prefix = str | tuple[int | str, ...]
@@ -169,11 +168,6 @@ class LastingMemories(Protocol):
         """
         ...
 
-    @property
-    def document(self) -> "Document":
-        """All memories as a Markdown file. A database reads all of its rows."""
-        ...
-
     def read_ahead(self, places: Iterable[SubjectKey]) -> None:
         """Prepare for reading the memories of these places. A database reads them in one query."""
         ...
@@ -184,10 +178,6 @@ class LastingMemories(Protocol):
         Raises:
             KeyError: If the memory that is to be changed does not exist.
         """
-        ...
-
-    def rewritten(self, document: "Document") -> "LastingMemories":
-        """Return the memories of another file, as `applied` does."""
         ...
 
     def erased(self, traces: "Traces") -> "LastingMemories":
@@ -211,11 +201,6 @@ def heading_of(lasting: LastingMemories, place: SubjectKey) -> Heading:
 def episodes_of(lasting: LastingMemories, place: SubjectKey) -> tuple[int | str, ...]:
     """Return the episodes in which a place was visited, in order. For another subject, those of its memories."""
     return heading_of(lasting, place).episodes if is_place(place) else episodes_of_memories(lasting.memories(place))
-
-
-def is_empty(lasting: LastingMemories) -> bool:
-    """Return whether there are no sections."""
-    return not lasting.places() and not lasting.document.sections
 
 
 def by_place(found: Iterable[tuple[SubjectKey, Memory]]) -> dict[SubjectKey, list[Memory]]:

@@ -6,7 +6,7 @@ before it means that the process was killed before it replaced the file; an earl
 older copy; any other that somebody edited the file.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
@@ -19,19 +19,19 @@ from zorkgpt.log import get_logger
 from zorkgpt.memory.checks import utc_now
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import SubjectKey
-from zorkgpt.memory.places import place_order
+from zorkgpt.memory.places import UNSEARCHED
 from zorkgpt.memory.storage import schema
 from zorkgpt.memory.storage.book import Draft
-from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.damage import is_damaged, is_foreign, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, parse, render
-from zorkgpt.memory.storage.file_memories import FileMemories
 from zorkgpt.memory.storage.file_messages import FileMessages
-from zorkgpt.memory.storage.history import HistoryRecord, TurnStamp, changes_between
-from zorkgpt.memory.storage.lasting import EVERY, Heading, by_place, heading_of
+from zorkgpt.memory.storage.history import HistoryRecord, TurnStamp, differences
+from zorkgpt.memory.storage.lasting import EVERY, by_place, heading_of
 from zorkgpt.memory.storage.merging import FileEdits, merged_heading
+from zorkgpt.memory.storage.section import LocationSection
 from zorkgpt.memory.storage.sql_store import SqliteFileStore
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
+from zorkgpt.memory.storage.traces import document_without
 from zorkgpt.memory.storage.words import FullText
 
 log = get_logger(__name__)
@@ -78,7 +78,6 @@ class MarkdownStore(SqliteFileStore):
     """A memory file and its record."""
 
     has_file = True
-    lasting: FileMemories
 
     def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
         self.file = AtomicFile(path, lock_timeout_s=lock_timeout_s, error=MemoryStoreError, disk=disk)
@@ -89,10 +88,12 @@ class MarkdownStore(SqliteFileStore):
         """The last content of the record. None if it must be read again."""
         self._seen: tuple[Stamp, tuple[int, ...]] | None = None
         """The file's stamp and the database's version when they were last read or written."""
-        rows = FileMemories(database, self._read_document)
-        name = str(self.file.path)
+        self._document: Document | None = None
+        """The document that shows the record. None if it must be read again."""
+        self._sections: Mapping[bytes, LocationSection] = {}
+        """The sections of the last document, by their bytes, which need not be parsed again."""
         self._messages = FileMessages(self.file.path, lambda notice: self.notices.append(notice))
-        super().__init__(database, FullText(database), rows=rows, name=name, path=self.file.path)
+        super().__init__(database, FullText(database), name=str(self.file.path), path=self.file.path)
 
     def refresh(self) -> None:
         """Read the changes of other processes and people. Recover the file if it is damaged.
@@ -132,7 +133,7 @@ class MarkdownStore(SqliteFileStore):
                 with super().transaction(source=source, turn_stamp=turn_stamp, places=places) as draft:
                     yield draft
             except BaseException:
-                self._last = None
+                self._last = self._document = None
                 raise
             if not self.database.is_turn:
                 self._show_changes()
@@ -150,7 +151,7 @@ class MarkdownStore(SqliteFileStore):
                 with super().turn():
                     yield
             except BaseException:
-                self._seen = self._last = None
+                self._seen = self._last = self._document = None
                 raise
             self._show_changes()
 
@@ -170,7 +171,7 @@ class MarkdownStore(SqliteFileStore):
         """Undo a transaction that an interrupt has left open when it arrived at its end."""
         if self.database.abandon():
             self.lasting.forget()
-            self._seen = self._last = None
+            self._seen = self._last = self._document = None
 
     def _prepare(self) -> None:
         """Do nothing: edits and changes have just been read."""
@@ -239,7 +240,7 @@ class MarkdownStore(SqliteFileStore):
         if self._recorded != digest_of(data):
             return data, stamp
         if self._digest != digest_of(data):
-            self.lasting.show(None)
+            self._document = None
         self._digest = digest_of(data)
         self._seen = stamp, self.database.version()
         return None
@@ -278,11 +279,20 @@ class MarkdownStore(SqliteFileStore):
         """Return whether the record has ever had this content."""
         return bool(self._shown("digest = %s", digest_of(data)))
 
-    def _read_document(self) -> Document:
-        """Return the document that shows the record."""
-        data, _ = self.file.read()
-        document = parse(data or b"", self.lasting.sections)
-        return document if digest_of(data) == self._recorded else self._showing(document)
+    @property
+    def document(self) -> Document:
+        """The document that shows the record."""
+        with self.guard:
+            if self._document is None:
+                data, _ = self.file.read()
+                document = parse(data or b"", self._sections)
+                self._keep(document if digest_of(data) == self._recorded else self._showing(document))
+            assert self._document is not None
+            return self._document
+
+    def _keep(self, document: Document) -> None:
+        self._document = document
+        self._sections = {section.data: section for section in document.sections}
 
     @property
     def _recorded(self) -> str:
@@ -307,7 +317,7 @@ class MarkdownStore(SqliteFileStore):
     def _merge(self, data: bytes | None) -> None:
         """Record what happened to the file: edits, a return to an older copy, or nothing if it was not yet written."""
         digest, last = digest_of(data), self._last_shown()
-        document = parse(data or b"", self.lasting.sections)
+        document = parse(data or b"", self._sections)
         self._messages.problems(document)
         at = utc_now()
         records: list[HistoryRecord] | None
@@ -321,7 +331,7 @@ class MarkdownStore(SqliteFileStore):
             document = self._showing(document)
             self._digest = digest
             self._note(digest if not document.sections else digest_shown(document))
-        self.lasting.show(document)
+        self._keep(document)
         if records is not None and last is not None:
             log.info("record updated from the file", extra={"changes": len(records)})
             self._messages.removed([record.change for record in records], document, has_file=bool(self._digest))
@@ -330,9 +340,9 @@ class MarkdownStore(SqliteFileStore):
         """Record the memories of a file without a record, and return their records."""
         source = "baseline" if self.recovered is None else "recovered"
         records = []
-        for place, memory in document.find(EVERY):
-            new = Change("added", place, heading_of(document, place).name, None, replace(memory, source=source))
-            self.lasting.apply_to_rows(new)
+        for change in differences({}, document):
+            new = replace(change, after=replace(change.memory, source=source))
+            self.lasting.applied(new)
             records.append(HistoryRecord(at, new, source))
         self._take_headings(document)
         return records
@@ -343,22 +353,23 @@ class MarkdownStore(SqliteFileStore):
         found = self._shown("digest = %s", digest) if digest else []
         if digest == shown.digest:
             return None
-        names = self._names(document)
-        edits = FileEdits(document, by_place(self.lasting.find(EVERY)), at, names, self.journal.versions)
+        present, names = by_place(self.lasting.find(EVERY)), self._names(document)
+        theirs, undated, is_broken = document.by_place(), document.undated, document.is_broken
+        edits = FileEdits(theirs, undated, is_broken, present, at, names, self.journal.versions)
         is_current = bool(found) or shown.number == last.number
         if found:
             records = edits.returning_to(self.journal.lasting(found[0].position))
         else:
             records = edits.since(edits.present if is_current else self.journal.lasting(shown.position))
         for record in records:
-            self.lasting.apply_to_rows(record.change)
+            self.lasting.applied(record.change)
         self._take_headings(document, is_current=is_current)
         return records
 
     def _names(self, document: Document) -> dict[SubjectKey, str]:
         """Return the names of places in the record and in a file, which a person may have changed."""
         recorded = self.lasting.headings(self.lasting.places())
-        every = {**recorded, **document.headings(document.section_indexes)}
+        every = {**recorded, **document.headings()}
         return {place: heading.name for place, heading in every.items()}
 
     def _take_headings(self, document: Document, *, is_current: bool = True) -> None:
@@ -367,7 +378,7 @@ class MarkdownStore(SqliteFileStore):
         Args:
             is_current: Whether the file had shown the whole record before it was edited.
         """
-        for place, theirs in document.headings(document.section_indexes).items():
+        for place, theirs in document.headings().items():
             ours = heading_of(self.lasting, place)
             self.lasting.set_heading(place, theirs if is_current else merged_heading(theirs, ours))
         if is_current and not document.is_broken:
@@ -375,42 +386,40 @@ class MarkdownStore(SqliteFileStore):
                 if place not in document.section_indexes and not self.lasting.memories(place):
                     self.lasting.remove_place(place)
 
-    def _showing(self, document: Document) -> Document:
-        """Return the document with the memories and the visits of the record."""
-        headings = self.lasting.headings(sorted(self.lasting.places(), key=place_order))
-        memories = by_place(self.lasting.find(EVERY))
-        shown = by_place(document.find(EVERY))
-        changes = changes_between(shown, memories, lambda place: headings.get(place, Heading()).name)
-        if document.is_broken:
-            # Other missing memories may be in the parts of the file that are not understood.
-            [last] = self._shown("is_shown = %s", 1) or [_NOTHING]
-            added = {
-                (record.change.location_id, memory_id(record.change.location_id, record.change.memory))
-                for record in self.journal.records(start=last.position)
-                if record.change.before is None
-            }
-            changes = [
-                change
-                for change in changes
-                if change.before is not None
-                or (change.location_id, memory_id(change.location_id, change.memory)) in added
-            ]
-        for change in changes:
-            document = document.showing(change)
-        document = document.without_empty(set(document.section_indexes) - headings.keys())
-        known = document.headings(headings)
-        for place, heading in headings.items():
-            is_missing = place not in known and not document.is_broken
-            if is_missing or (place in known and known[place][1:] != heading[1:]):
-                document = document.headed(place, heading)
-        return document
+    def _showing(self, document: Document, places: Collection[SubjectKey] | None = None) -> Document:
+        """Return the document with the memories and the visits of the record.
+
+        Args:
+            places: Only those of these places. Defaults to all places.
+        """
+        if places is None:
+            places = {*self.lasting.places(), *document.section_indexes}
+        headings = self.lasting.headings(places)
+        self.lasting.read_ahead(headings)
+        wanted = {place: (headings.get(place), self.lasting.memories(place)) for place in places}
+        if not document.is_broken:
+            return document.showing(wanted)
+        # Other missing memories may be in the parts of the file that are not understood.
+        [last] = self._shown("is_shown = %s", 1) or [_NOTHING]
+        added = {
+            (record.change.location_id, memory_id(record.change.location_id, record.change.memory))
+            for record in self.journal.records(start=last.position)
+            if record.change.before is None
+        }
+        return document.showing(wanted, may_add=lambda place, memory: (place, memory_id(place, memory)) in added)
 
     # Writing
 
-    def _before_commit(self) -> None:
-        document = self.lasting.changed_document
-        if document is not None:
-            self._note(digest_shown(document))
+    def _before_commit(self, draft: Draft) -> None:
+        places = draft.places.difference(UNSEARCHED)
+        if places or draft.traces or draft.moves:
+            document = self.document if draft.document is None else draft.document
+            if draft.traces is not None:
+                document = document_without(document, draft.traces)
+            for old, new in draft.moves:
+                document = document.moved(old, new)
+            self._keep(self._showing(document, places))
+            self._note(digest_shown(self.document))
         elif self._last_shown() is None:
             self._note(self._digest)
 
@@ -445,7 +454,7 @@ class MarkdownStore(SqliteFileStore):
         recorded = self._recorded
         if self._digest == recorded or self._seen is None:
             return
-        document = self.lasting.document
+        document = self.document
         data = render(document)
         if digest_shown(document) != recorded:
             # The document was derived from the file again.

@@ -3,43 +3,28 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Protocol
 
 from zorkgpt.memory.ids import memory_id, with_id
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.history import HistoryRecord, changes_between, dated, kind_of, with_history_of
-from zorkgpt.memory.storage.lasting import EVERY, Filters, Heading, by_place
+from zorkgpt.memory.storage.lasting import Heading
 from zorkgpt.memory.storage.section import unique_episodes
 
 Memories = Mapping[SubjectKey, Sequence[Memory]]
 """Memories by place."""
 
 
-class EditedFile(Protocol):
-    """A file that shows memories."""
-
-    @property
-    def is_broken(self) -> bool:
-        """Whether a part of the file is not understood."""
-        ...
-
-    @property
-    def undated(self) -> Sequence[Memory]:
-        """The memories without an episode in their header."""
-        ...
-
-    def find(self, wanted: Filters) -> list[tuple[SubjectKey, Memory]]:
-        """Return the memories that pass the filters, with their subjects."""
-        ...
-
-
 @dataclass(frozen=True)
 class FileEdits:
     """The edits of a file that shows memories."""
 
-    document: EditedFile
-    """The edited file."""
+    theirs: Memories
+    """The memories of the edited file."""
+    undated: Sequence[Memory]
+    """Those without an episode in their header."""
+    is_broken: bool
+    """Whether a part of the file is not understood."""
     present: Memories
     """The memories of the record."""
     at: str
@@ -58,7 +43,7 @@ class FileEdits:
         Args:
             base: The memories that the file showed before it was edited.
         """
-        changes = self._differences(base, by_place(self.document.find(EVERY)))
+        changes = self._differences(base, self.theirs)
         gone = {
             memory_id(change.location_id, change.before): change.before
             for change in changes
@@ -83,7 +68,7 @@ class FileEdits:
     def _differences(self, one: Memories, other: Memories) -> list[Change]:
         """Return the changes between memories: removals first, so that an id that moves is free, and additions last."""
         changes = changes_between(one, other, lambda place: self.names.get(place, ""))
-        if self.document.is_broken:
+        if self.is_broken:
             # A part of the file that was not understood may be a memory that seems to be missing.
             changes = [change for change in changes if change.after is not None]
         return sorted(changes, key=lambda change: (change.after is not None, change.before is None))
@@ -116,7 +101,7 @@ class FileEdits:
             back = replace(addition, after=with_history_of(addition.memory, version, self.at))
             return HistoryRecord(self.at, back, "hand")
         is_renamed = any(theirs == replace(old, title=theirs.title) for old in gone.values())
-        is_by_person = theirs in self.document.undated or change.before is not None or is_renamed
+        is_by_person = theirs in self.undated or change.before is not None or is_renamed
         source = "hand" if is_by_person else "import"
         return HistoryRecord(self.at, dated(addition, self.at, source), source)
 

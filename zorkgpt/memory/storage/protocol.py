@@ -10,6 +10,7 @@ from zorkgpt.files import Recovery
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.scope import PlaceScope
 from zorkgpt.memory.storage.book import Draft
+from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import Filters, LastingMemories
 from zorkgpt.memory.storage.postgres import PostgresDatabase
@@ -49,6 +50,11 @@ class Store(Protocol):
     @property
     def database(self) -> SqliteDatabase | PostgresDatabase:
         """The database of the whole record."""
+        ...
+
+    @property
+    def document(self) -> Document:
+        """All lasting memories as a memory file, with what people wrote in it."""
         ...
 
     @property

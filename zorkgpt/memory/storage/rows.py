@@ -23,10 +23,8 @@ from zorkgpt.memory.storage.columns import (
     time_column,
     values_of,
 )
-from zorkgpt.memory.storage.document import Document, document_of
 from zorkgpt.memory.storage.escaping import folded, single_spaced
-from zorkgpt.memory.storage.history import with_history_of
-from zorkgpt.memory.storage.lasting import EVERY, Filters, Heading, Prefix, by_place
+from zorkgpt.memory.storage.lasting import EVERY, Filters, Heading, Prefix
 from zorkgpt.memory.storage.section import unique_episodes
 from zorkgpt.memory.storage.tables import Rows
 from zorkgpt.memory.storage.traces import Traces, text_without, value_without
@@ -335,14 +333,6 @@ class MemoryRows:
         count_by_mark = dict(zip(marks, map(int, counts), strict=True))
         return sorted(marks, key=lambda mark: count_by_mark[mark])
 
-    @property
-    def document(self) -> Document:
-        """All memories as a Markdown file."""
-        memories = by_place(self.find(EVERY))
-        places = sorted(self.places(), key=place_order)
-        headings = self.headings(places)
-        return document_of((place, headings[place], memories.get(place, ())) for place in places)
-
     def _stored_at(self, place: SubjectKey) -> list[_Stored]:
         stored = self._memories.get(place)
         if stored is None:
@@ -391,24 +381,6 @@ class MemoryRows:
             if step.kind in ("seen again", "merged") and new.observation_count > old.memory.observation_count:
                 self._count_visits(place, step.location_name, (new.episode,), only_new=True)
             self._replace(place, old, new)
-        return self
-
-    def rewritten(self, document: Document) -> "MemoryRows":
-        """Replace everything by the memories of a file. Those that stay the same keep their times and their sources."""
-        known = {memory_id(place, memory): memory for place, memory in self.find(EVERY)}
-        for table in ("zorkgpt_memories", "zorkgpt_metadata", "zorkgpt_places"):
-            self._put(f"DELETE FROM {table} WHERE place < %s", [(_LAST_PLACE,)])
-        self._drop()
-        self._memories |= {place: [] for place in document.section_indexes}
-        self._places |= dict.fromkeys(document.section_indexes)
-        for place, heading in document.headings(document.section_indexes).items():
-            self._set_heading(place, heading)
-            for memory in document.memories(place):
-                if not memory.source:
-                    old = known.get(memory_id(place, memory))
-                    new = replace(memory, created_at=self._at, updated_at=self._at, source="agent")
-                    memory = with_history_of(memory, old) if old == memory else new
-                self._add(place, memory)
         return self
 
     def moved(self, old: SubjectKey, new: SubjectKey) -> "MemoryRows":

@@ -15,7 +15,6 @@ from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import EVERY, Filters, Heading, LastingMemories, Prefix
 from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.memory.storage.section import LocationSection
 from zorkgpt.memory.storage.traces import Traces
 from zorkgpt.memory.storage.words import WordCounts, matches, words_in
 
@@ -63,31 +62,9 @@ class ScopedMemories:
     def read_ahead(self, places: Iterable[SubjectKey]) -> None:
         self.whole.read_ahead(filter(self._scope.contains, places))
 
-    @property
-    def document(self) -> Document:
-        whole = self.whole.document
-        sections = tuple(each for each in whole.sections if self._scope.contains(each.location_id))
-        return replace(whole, sections=sections)
-
     def applied(self, step: Step) -> "ScopedMemories":
         check_inside(self._scope, step.location_id)
         return ScopedMemories(self.whole.applied(step), self._scope)
-
-    def rewritten(self, document: Document) -> "ScopedMemories":
-        """Replace the sections of the scope. They keep their positions, and additional ones come last."""
-        new: dict[SubjectKey | None, list[LocationSection]] = {}
-        for section in document.sections:
-            check_inside(self._scope, section.location_id)
-            new.setdefault(section.location_id, []).append(section)
-        whole = self.whole.document
-        sections: list[LocationSection] = []
-        for section in whole.sections:
-            if not self._scope.contains(section.location_id):
-                sections.append(section)
-            elif replacements := new.get(section.location_id):
-                sections.append(replacements.pop(0))
-        sections += [section for additional in new.values() for section in additional]
-        return ScopedMemories(self.whole.rewritten(replace(whole, sections=tuple(sections))), self._scope)
 
     def erased(self, traces: Traces) -> "ScopedMemories":
         return ScopedMemories(self.whole.erased(traces), self._scope)
@@ -114,6 +91,11 @@ class ScopedStore:
         self.has_file, self.database = whole.has_file, whole.database
         self.journal = whole.journal.within(scope)
         self.answers = whole.answers.within(scope)
+
+    @property
+    def document(self) -> Document:
+        whole = self._whole.document
+        return replace(whole, sections=tuple(each for each in whole.sections if self.scope.contains(each.location_id)))
 
     @property
     def lasting(self) -> ScopedMemories:

@@ -3,14 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import Memory, MemoryKind, Persistence, SubjectKey, episode_key, same_episode
+from zorkgpt.memory.models import Memory, MemoryKind, Persistence, SubjectKey, episode_key
 from zorkgpt.memory.places import is_place, parse_place, render_place
 from zorkgpt.memory.storage import reprint
-from zorkgpt.memory.storage.changes import Step, VisitCount, position_of
 from zorkgpt.memory.storage.entry import (
     PERSISTENCE_BY_TAG,
     STATUS_BY_TAG,
@@ -111,8 +110,7 @@ class LocationSection:
     @cached_property
     def data(self) -> bytes:
         """The bytes of the section in the file."""
-        raw = [part.raw if isinstance(part, Entry) else part for part in self.parts]
-        return encode("".join([self.heading, self.visited, *raw]))
+        return encode("".join([self.heading, self.visited, *map(_raw, self.parts)]))
 
 
 _STRING = r"\"(?:[^\"\\\n]|\\.)+\""
@@ -246,64 +244,12 @@ def new_section(location_id: SubjectKey, name: str, eol: str) -> LocationSection
     return LocationSection(location_id, single_spaced(name), 0, (), _heading(location_id, name, eol), visited, (body,))
 
 
-def section_with(
-    location_id: SubjectKey,
-    name: str,
-    visits: int,
-    episodes: tuple[int | str, ...],
-    memories: Iterable[Memory],
-    eol: str,
-) -> LocationSection:
-    """Return a section with memories and visits."""
-    section = with_visits(new_section(location_id, name, eol), visits, episodes, eol)
-    for memory in memories:
-        section = _with_memory(section, memory, eol)
-    return section
-
-
-def after_step(section: LocationSection, step: Step, eol: str) -> LocationSection:
-    """Return the section after a step.
-
-    Raises:
-        KeyError: If the memory to change is missing.
-    """
-    if isinstance(step, VisitCount):
-        return _with_visits_counted(section, step.episodes, eol)
-    if step.before is None:
-        return _with_memory(_with_episode(section, step.memory.episode, eol), step.memory, eol)
-    at = position_of(section.memories, step.before)
-    if at == len(section.memories):
-        raise KeyError(step.before.title)
-    old, new = section.memories[at], step.after
-    if new is None:
-        return _without(section, old, eol)
-    if step.kind in ("seen again", "merged") and new.observation_count > old.observation_count:
-        section = _with_episode(section, new.episode, eol)
-    return _with_all_changed(section, {id(old): new}, eol)
-
-
 def with_visits(section: LocationSection, visits: int, episodes: tuple[int | str, ...], eol: str) -> LocationSection:
-    """Return the section with other visits, or the same section if its subject is not a place."""
-    if not is_place(section.location_id):
+    """Return the section with other visits, or the same section if it has them or its subject is not a place."""
+    if not is_place(section.location_id) or (section.visits, section.episodes) == (visits, episodes):
         return section
     visited = _visited(visits, episodes, eol)
     return _changed(section, eol, visits=visits, episodes=episodes, visited=visited)
-
-
-def _with_visits_counted(section: LocationSection, episodes: Sequence[int | str], eol: str) -> LocationSection:
-    """Return the section with more visits in these episodes, or the same section if its subject is not a place."""
-    if not is_place(section.location_id):
-        return section
-    all_episodes = unique_episodes((*section.episodes, *episodes))
-    return with_visits(section, section.visits + len(episodes), all_episodes, eol)
-
-
-def _with_episode(section: LocationSection, episode: int | str, eol: str) -> LocationSection:
-    """Return the section with an episode added to its visits, or the same section if it has that episode."""
-    if not is_place(section.location_id) or any(map(partial(same_episode, episode), section.episodes)):
-        return section
-    episodes = (*section.episodes, episode)
-    return with_visits(section, max(section.visits, len(episodes)), episodes, eol)
 
 
 def unique_episodes(episodes: Iterable[int | str]) -> tuple[int | str, ...]:
@@ -323,11 +269,6 @@ def episodes_of_memories(memories: Iterable[Memory]) -> tuple[int | str, ...]:
     return (*sorted(numbers, key=int), *names)
 
 
-def with_parts(section: LocationSection, parts: tuple[str | Entry, ...], eol: str) -> LocationSection:
-    """Return the section with other parts. Its heading and its line with the visits are preserved."""
-    return _changed(section, eol, parts=parts)
-
-
 def with_key(section: LocationSection, location_id: SubjectKey, eol: str) -> LocationSection:
     """Return the section under another key. The ids of its memories stay the same and become explicit.
 
@@ -338,8 +279,51 @@ def with_key(section: LocationSection, location_id: SubjectKey, eol: str) -> Loc
     ids = {id(memory): replace(memory, id=memory_id(old, memory)) for memory in section.memories}
     visits: dict[str, Any] = {} if is_place(location_id) else {"visits": 0, "episodes": (), "visited": ""}
     heading = _heading(location_id, section.name, eol)
-    moved = _changed(section, eol, location_id=location_id, heading=heading, **visits)
-    return _with_all_changed(moved, ids, eol)
+    return _changed(with_changes(section, ids, (), eol), eol, location_id=location_id, heading=heading, **visits)
+
+
+def with_changes(
+    section: LocationSection, changed: Mapping[int, Memory | None], new: Sequence[Memory], eol: str
+) -> LocationSection:
+    """Return the section with other memories, or the same section if nothing changes.
+
+    Args:
+        changed: Values of memories by the `id()` of the old ones. None removes the memory and the empty line after it.
+        new: Memories to add after the last one, or at the place for the first one.
+    """
+    if not new and changed.keys().isdisjoint(map(id, section.memories)):
+        return section
+    parts: list[str | Entry] = []
+    is_removed = False
+    for part in section.parts:
+        if isinstance(part, str):
+            parts.append(part.removeprefix("\r\n").removeprefix("\n") if is_removed else part)
+            is_removed = False
+        else:
+            memory = changed.get(id(part.memory), part.memory)
+            is_removed = memory is None
+            if memory is not None:
+                parts.append(part if memory is part.memory else render_entry(memory, part.extras, eol))
+    entries = [render_entry(memory, eol=eol) for memory in new]
+    parts = [part for part in parts if part]
+    return _changed(section, eol, parts=tuple(filter(None, _with_entries(parts, entries, eol))))
+
+
+def _with_entries(parts: Sequence[str | Entry], new: Sequence[Entry], eol: str) -> Sequence[str | Entry]:
+    if not new:
+        return parts
+    last = next((at for at in reversed(range(len(parts))) if isinstance(parts[at], Entry)), None)
+    if last is None:
+        before, after = _opening("".join(part for part in parts if isinstance(part, str)), eol)
+        return _with_entries((before, new[0], *filter(None, [after])), new[1:], eol)
+    lead, following = "" if _raw(parts[last]).endswith("\n") else eol, parts[last + 1 :]
+    is_spaced = not following or _raw(following[0]).startswith(("\n", "\r\n"))
+    added = (part for entry in new for part in (eol, entry))
+    return (*parts[: last + 1], lead, *added, "" if is_spaced else eol, *following)
+
+
+def _raw(part: str | Entry) -> str:
+    return part.raw if isinstance(part, Entry) else part
 
 
 def _changed(section: LocationSection, eol: str, **fields: Any) -> LocationSection:
@@ -347,43 +331,9 @@ def _changed(section: LocationSection, eol: str, **fields: Any) -> LocationSecti
     for name in ("heading", "visited"):
         line = fields.get(name, getattr(section, name))
         fields[name] = line if line.endswith("\n") or not line else line + eol
-    return replace(section, problems=(), **fields)
-
-
-def _with_memory(section: LocationSection, memory: Memory, eol: str) -> LocationSection:
-    """Return the section with another memory after the last one, or at the place for the first one."""
-    parts, entry = section.parts, render_entry(memory, eol=eol)
-    for at in range(len(parts) - 1, -1, -1):
-        last = parts[at]
-        if isinstance(last, Entry):
-            lead = eol if last.raw.endswith("\n") else eol + eol
-            # Only text can follow the last memory.
-            following = parts[at + 1 :]
-            is_spaced = not following or str(following[0]).startswith(("\n", "\r\n"))
-            gap = () if is_spaced else (eol,)
-            return with_parts(section, (*parts[: at + 1], lead, entry, *gap, *following), eol)
-    before, after = _opening("".join(part for part in parts if isinstance(part, str)), eol)
-    return with_parts(section, tuple(part for part in (before, entry, after) if part), eol)
-
-
-def _with_all_changed(section: LocationSection, new: Mapping[int, Memory], eol: str) -> LocationSection:
-    """Return the section with some memories replaced. The keys of `new` are the `id()` of the old memories."""
-    parts = tuple(
-        render_entry(new[id(part.memory)], part.extras, eol)
-        if isinstance(part, Entry) and id(part.memory) in new
-        else part
-        for part in section.parts
-    )
-    return with_parts(section, parts, eol)
-
-
-def _without(section: LocationSection, memory: Memory, eol: str) -> LocationSection:
-    """Return the section without this object. An equal memory stays."""
-    index = next(i for i, part in enumerate(section.parts) if isinstance(part, Entry) and part.memory is memory)
-    before, after = section.parts[:index], section.parts[index + 1 :]
-    if after and isinstance(after[0], str):
-        after = (after[0].removeprefix("\r\n").removeprefix("\n"), *after[1:])
-    return with_parts(section, tuple(part for part in (*before, *after) if part), eol)
+    changed = replace(section, **fields)
+    # The lines that were not understood have other numbers.
+    return parse_section(changed.data) if section.problems else changed
 
 
 def _heading(location_id: SubjectKey, name: str, eol: str) -> str:

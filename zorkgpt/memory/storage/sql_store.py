@@ -19,8 +19,9 @@ from zorkgpt.memory.places import column_of
 from zorkgpt.memory.scope import EVERYWHERE
 from zorkgpt.memory.storage import schema
 from zorkgpt.memory.storage.book import Draft, MemoryBook
+from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import TurnStamp
-from zorkgpt.memory.storage.lasting import Filters, Heading, heading_of
+from zorkgpt.memory.storage.lasting import EVERY, Filters, Heading, by_place, heading_of
 from zorkgpt.memory.storage.postgres import PostgresDatabase
 from zorkgpt.memory.storage.reverting import revert_to
 from zorkgpt.memory.storage.rows import MemoryRows
@@ -51,7 +52,6 @@ class SqlStore:
         words: The index of words.
         name: The name of the database in messages.
         path: The folder of this path contains `runs/`.
-        rows: The memories. Defaults to those of the database.
 
     Raises:
         MemoryStoreError: If the database can't be read.
@@ -67,7 +67,6 @@ class SqlStore:
         *,
         name: str,
         path: Path,
-        rows: MemoryRows | None = None,
     ) -> None:
         self.database = database
         self.name = name
@@ -78,7 +77,7 @@ class SqlStore:
         self.recovered: Recovery | None = None
         self.notices: list[str] = []
         self._words = words
-        self.lasting = MemoryRows(database) if rows is None else rows
+        self.lasting = MemoryRows(database)
         self._waiting: list[Callable[[], None]] = []
         """What to call when the running turn is committed."""
         self.refresh()
@@ -129,7 +128,7 @@ class SqlStore:
                     self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp, at=at)
                     if turn_stamp is not None:
                         self.journal.add_visits(self._visits(), turn_stamp, at)
-                    self._before_commit()
+                    self._before_commit(draft)
             except _Discarded:
                 rows.forget()
             except BaseException:
@@ -140,7 +139,14 @@ class SqlStore:
         """Called before a transaction: reconnect before locking the database, so that others don't have to wait."""
         self.refresh()
 
-    def _before_commit(self) -> None:
+    @property
+    def document(self) -> Document:
+        """All memories as a memory file."""
+        memories = by_place(self.lasting.find(EVERY))
+        headings = self.lasting.headings(self.lasting.places())
+        return Document().showing({place: (heading, memories.get(place, ())) for place, heading in headings.items()})
+
+    def _before_commit(self, draft: Draft) -> None:
         """Called at the end of a transaction, before it is committed."""
 
     def matching(

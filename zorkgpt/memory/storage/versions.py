@@ -67,6 +67,35 @@ def with_same_words(memories: Collection[Memory], memory: Memory) -> Memory | No
     return next((known for known in memories if is_current(known) and same_words(known, memory)), None)
 
 
+def differing(
+    place: SubjectKey, old: Sequence[Memory], new: Sequence[Memory]
+) -> list[tuple[Memory | None, Memory | None]]:
+    """Return the differences between two lists of memories of a place, as pairs: the new ones, then the removed ones.
+
+    The first of a pair is None if the memory is new, and the second one if it was removed. Memories are matched if they
+    are equal, or else if they have the same id, or else the same title.
+    """
+    by_id = {memory_id(place, memory): memory for memory in old}
+    kept = {id for memory in new if by_id.get(id := memory_id(place, memory)) == memory}
+    missing = [memory for id, memory in by_id.items() if id not in kept]
+    changed: list[Memory] = []
+    for memory in new:
+        if memory_id(place, memory) in kept:
+            continue
+        if memory in missing:
+            missing.remove(memory)
+        else:
+            changed.append(memory)
+    pairs: list[tuple[Memory | None, Memory | None]] = []
+    for memory in changed:
+        id = memory_id(place, memory)
+        before = next((known for known in missing if memory_id(place, known) == id), None)
+        before = before or next((known for known in missing if known.title == memory.title), None)
+        missing = [known for known in missing if known is not before]
+        pairs.append((before, memory))
+    return [*pairs, *((memory, None) for memory in missing)]
+
+
 def observed(memory: Memory, turn: int | str, episode: int | str, episodes: tuple[int | str, ...]) -> Memory:
     """Return the memory with another observation, or the same memory if the observation is already counted.
 

@@ -16,6 +16,7 @@ from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import Entry, is_marked
 from zorkgpt.memory.storage.escaping import single_spaced
+from zorkgpt.memory.storage.section import with_changes
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
 from zorkgpt.prompts.render import render
 
@@ -66,16 +67,24 @@ def proposals(
                 yield PersistenceProposal(each, Persistence.PERMANENT, _BY_DEFAULT)
 
 
-def mark(draft: Draft, accepted: Sequence[PersistenceProposal]) -> int:
-    """Write accepted proposals, and return how many. Memories that were changed or marked since are skipped."""
-    marked = 0
+def mark(draft: Draft, document: Document, accepted: Sequence[PersistenceProposal]) -> int:
+    """Write accepted proposals, and return how many. Memories that were changed or marked since are skipped.
+
+    Args:
+        document: The memory file.
+    """
+    marked: dict[int, Memory] = {}
+    left = unmarked(document)
     for proposal in accepted:
-        memory = _same(unmarked(draft.lasting.document), proposal.located)
-        if memory is not None:
+        if proposal.located in left:
+            memory = left.pop(left.index(proposal.located)).memory
             after = replace(memory, persistence=proposal.persistence)
-            draft.replace(proposal.located.location_id, memory, after, "edited", f"classified: {proposal.why}")
-            marked += 1
-    return marked
+            reason = f"classified: {proposal.why}"
+            marked[id(memory)] = draft.replace(proposal.located.location_id, memory, after, "edited", reason)
+    # Explicitly, because a permanent memory has only another header.
+    sections = (with_changes(section, marked, (), document.eol) for section in document.completed.sections)
+    draft.document = replace(document, sections=tuple(sections))
+    return len(marked)
 
 
 class ClassificationAnswer(BaseModel):
@@ -105,10 +114,3 @@ def _asked(llm: LLM, world: World, located: Sequence[LocatedMemory]) -> list[Las
     if not isinstance(answer, ClassificationAnswer) or len(answer.persistences) != len(located):
         return None
     return answer.persistences
-
-
-def _same(among: Sequence[LocatedMemory], wanted: LocatedMemory) -> Memory | None:
-    for each in among:
-        if (each.location_id, each.memory) == (wanted.location_id, wanted.memory):
-            return each.memory
-    return None

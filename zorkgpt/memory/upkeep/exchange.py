@@ -15,16 +15,15 @@ from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import MEMORY_FIELDS, Category, Memory, Persistence, SubjectKey, fields_of, memory_of
 from zorkgpt.memory.places import UNSEARCHED, place_from_json, place_in_words, place_to_json
 from zorkgpt.memory.retrieval import LocatedMemory
-from zorkgpt.memory.storage.book import Draft, MemoryBook
+from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.changes import Change
-from zorkgpt.memory.storage.document import Document, render
+from zorkgpt.memory.storage.document import Document, Shown, render
 from zorkgpt.memory.storage.earlier import EarlierStore
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.history import differences, with_history_of
-from zorkgpt.memory.storage.lasting import EVERY, by_place, episodes_of, heading_of, is_empty
+from zorkgpt.memory.storage.history import dated, differences, with_history_of
+from zorkgpt.memory.storage.lasting import EVERY, by_place, heading_of
 from zorkgpt.memory.storage.markdown import read_document
 from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.record.events import EventKind, Events
 from zorkgpt.text import quoted
 
@@ -147,7 +146,7 @@ def write_memories(store: Store, path: Path) -> None:
     store.refresh()
     try:
         with store.guard:
-            data = render(_relative_document(store) if store.scope.path else store.lasting.document)
+            data = render(_relative_document(store) if store.scope.path else store.document)
         write_file(path, data)
     except FileError as error:
         raise MemoryStoreError(str(error)) from error
@@ -180,27 +179,29 @@ def import_memories(store: Store, path: Path) -> ImportReport:
     memories = read_memories(path)
     if store.scope.path:
         memories = [_placed(store, located) for located in memories]
-    elif is_empty(store.lasting) and not _is_json(path.read_bytes()):
+    elif _is_empty(store) and not _is_json(path.read_bytes()):
         document = read_document(path)
-        changes = differences({}, document)
         with store.transaction() as draft:
-            if is_empty(draft.lasting):
-                draft.rewrite(document, changes)
-                return ImportReport(len(changes), 0)
+            if _is_empty(store):
+                draft.apply(*differences({}, document))
+                draft.lay_out(document)
+                return ImportReport(document.count(), 0)
     kept, skipped = lasting_only(memories)
     with store.transaction() as draft:
         added = add_missing(draft, kept)
     return ImportReport(added, len(kept) - added, tuple(skipped))
 
 
+def _is_empty(store: Store) -> bool:
+    return not store.lasting.places() and not store.document.sections
+
+
 def _relative_document(store: Store) -> Document:
-    draft = Draft(MemoryBook())
-    lasting = store.lasting
+    lasting, shown = store.lasting, dict[SubjectKey, Shown]()
     for place, memories in by_place(lasting.find(EVERY)).items():
         kept = [replace(memory, id=memory_id(place, memory)) for memory in memories]
-        name, episodes = heading_of(lasting, place).name, episodes_of(lasting, place)
-        draft.add(store.scope.relative(place), name, *kept, visits=episodes)
-    return draft.lasting.document
+        shown[store.scope.relative(place)] = heading_of(lasting, place), kept
+    return Document().showing(shown)
 
 
 def _placed(store: Store, located: LocatedMemory) -> LocatedMemory:
@@ -237,35 +238,30 @@ def convert(source: Store | EarlierStore, target: Store) -> int:
     Raises:
         MemoryStoreError: If the target is not empty or can't be written.
     """
-    document = source.document if isinstance(source, EarlierStore) else source.lasting.document
+    document = source.document
     with target.transaction() as draft:
-        if not is_empty(draft.lasting):
+        if not _is_empty(target):
             raise MemoryStoreError(f"{target.name} is not empty. Name a file that does not exist yet.")
         # First, because records of earlier versions get whole ids.
         target.journal.add(source.records() if isinstance(source, EarlierStore) else source.journal.records(every=True))
-        draft.rewrite(_dated(document, target.journal))
+        known = {
+            (place, memory_id(place, memory)): memory
+            for place, memories in target.journal.lasting().items()
+            for memory in memories
+        }
+        for change in differences({}, document):
+            version = known.get((change.location_id, memory_id(change.location_id, change.memory)))
+            new = (
+                dated(change, utc_now(), "agent").memory if version is None else with_history_of(change.memory, version)
+            )
+            draft.lasting.applied(replace(change, after=new))
+        draft.lay_out(document)
         if not isinstance(source, EarlierStore):
             unsearched = ((subject, memory) for subject in UNSEARCHED for memory in source.lasting.memories(subject))
             for subject, memory in unsearched:
                 draft.lasting.applied(Change("added", subject, "", None, memory))
             Events(target.database).copy(Events(source.database), EventKind.TRAIL)
-    return len(document.find(EVERY))
-
-
-def _dated(document: Document, journal: Journal) -> Document:
-    """Return a document whose memories have their times and sources, and whether a person edited them."""
-    known = {
-        (place, memory_id(place, memory)): memory
-        for place, memories in journal.lasting().items()
-        for memory in memories
-    }
-    return document.with_memories(
-        {
-            id(memory): with_history_of(memory, other)
-            for place, memory in document.find(EVERY)
-            if (other := known.get((place, memory_id(place, memory)))) is not None
-        }
-    )
+    return document.count()
 
 
 def add_missing(draft: Draft, memories: Iterable[LocatedMemory]) -> int:
