@@ -120,9 +120,9 @@ def test_model_usage_is_reported_by_role(tmp_path):
     assert json.loads((run.folder / "run.json").read_bytes())["models"]["agent"] == server.model
     assert "| on | agent | 3 |" in tables(results)
     [row] = csv.DictReader(io.StringIO(as_csv(results).decode()))
-    assert (row["agent_calls"], row["agent_tokens"]) == ("3", str(episode.usage["agent"].tokens))
+    assert (row["agent_calls"], row["tokens"]) == ("3", str(sum(usage.tokens for usage in episode.usage.values())))
     [parts] = ms_by_part(results.runs).values()
-    assert parts["model, agent"] == pytest.approx(episode.usage["agent"].seconds * 1000 / 3)
+    assert parts["model, agent"] == pytest.approx(episode.usage["agent"].latency_s * 1000 / 3)
     # Only the agent's calls take time of a turn. Other roles answer in the background.
     assert [part for part in parts if part.startswith("model, ")] == ["model, agent"]
     assert "<h2>Model usage by role</h2>" in report(results, {})

@@ -16,7 +16,7 @@ from zorkgpt.cli.display import score_line
 from zorkgpt.cli.learning import Learning, PlayedEpisode
 from zorkgpt.extras import IS_CHECKOUT
 from zorkgpt.llm.roles import Role
-from zorkgpt.llm.usage import useless_answers
+from zorkgpt.llm.usage import Tally, useless_answers
 from zorkgpt.runlog.episodes import FailureCount
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeEnding, PlayerKind
 from zorkgpt.text import number_of, printable
@@ -206,11 +206,20 @@ def damage_lines(damaged: dict[str, str]) -> list[str]:
 def usage_report(episodes: Iterable[EpisodeSummary]) -> Iterator[str]:
     """Yield lines about model usage and problems with model answers."""
     episodes = list(episodes)
+
+    def total(part: str, name: str) -> int:
+        return sum(episode.get(part, {}).get(name, 0) for episode in episodes)
+
     yield from _usage(episodes)
-    learned = _sums(episode["learning"] for episode in episodes)
-    if any("memory" in episode["model_usage"] for episode in episodes):
-        yield from _downgrades(learned)
-    yield from _contradictions(_sums(episode.get("deduplication", {}) for episode in episodes))
+    made, downgraded = total("learning", "synthesized"), total("learning", "core_validation_downgrade")
+    if made and downgraded / made > _MAX_DOWNGRADES and any("memory" in each["model_usage"] for each in episodes):
+        yield (
+            f"{downgraded} of {made} memories were marked core on a later visit and stored as permanent. "
+            "The memory model misreads its prompt. Try another memory_model."
+        )
+    if kept := total("deduplication", "contradictions_kept"):
+        contradicting = number_of(kept, "new memory contradicts", "new memories contradict")
+        yield f"{contradicting} an existing one. Both were kept."
     if contradicted := sum(episode["learning"].get("audit", {}).get("contradicted", 0) for episode in episodes):
         yield f"{number_of(contradicted, 'memory was', 'memories were')} disproved at the start of an episode."
 
@@ -218,19 +227,18 @@ def usage_report(episodes: Iterable[EpisodeSummary]) -> Iterator[str]:
 def _usage(episodes: list[EpisodeSummary]) -> Iterator[str]:
     roles = {role for episode in episodes for role in episode["model_usage"]}
     for role in sorted(roles):
-        used = _sums(episode["model_usage"].get(role, {}) for episode in episodes)
-        calls = int(used["calls"])
-        tokens = int(used["prompt_tokens"]), int(used["completion_tokens"])
-        facts = [number_of(calls, "call", "calls"), *_answers(used)]
-        cached = f" ({used['cached_tokens'] / tokens[0]:.0%} cached)" if used.get("cached_tokens") and tokens[0] else ""
-        about = "about " if used.get("estimated") else ""
-        facts += [f"{about}{tokens[0]:,} tokens in{cached}", f"{about}{tokens[1]:,} tokens out"]
-        facts.append(f"{used['latency_s'] / max(calls, 1):.1f} s per call")
-        facts += [f"cost {used['cost']:.4f}"] if used["cost"] else []
+        used = sum((Tally.of_values(episode["model_usage"].get(role, {})) for episode in episodes), Tally())
+        facts = [number_of(used.calls, "call", "calls"), f"{used.used} used"]
+        facts += [f"{count} {words}" for name, words in _OUTCOMES.items() if (count := getattr(used, name))]
+        sent = used.prompt_tokens
+        cached = f" ({used.cached_tokens / sent:.0%} cached)" if used.cached_tokens and sent else ""
+        about = "about " if used.estimated else ""
+        facts += [f"{about}{sent:,} tokens in{cached}", f"{about}{used.completion_tokens:,} tokens out"]
+        facts.append(f"{used.latency_s / max(used.calls, 1):.1f} s per call")
+        facts += [f"cost {used.cost:.4f}"] if used.cost else []
         yield f"Model ({role}): {', '.join(facts)}"
-        useless = int(used["failed"] + used.get("not_understood", 0))
         known = next((each for each in Role if each == role), None)
-        if known is not None and (message := useless_answers(known, calls, useless)):
+        if known is not None and (message := useless_answers(known, used.calls, used.failed + used.not_understood)):
             yield message
 
 
@@ -242,34 +250,3 @@ _OUTCOMES = {
     "clipped": "with clipped numbers",
 }
 """What became of a model's answers, with the words for it. `repeated` counts requests, the others count answers."""
-
-
-def _answers(used: dict[str, float]) -> Iterator[str]:
-    yield f"{int(used.get('used', 0))} used"
-    for name, words in _OUTCOMES.items():
-        if used.get(name):
-            yield f"{int(used[name])} {words}"
-
-
-def _downgrades(learned: dict[str, float]) -> Iterator[str]:
-    made, downgraded = learned.get("synthesized", 0), learned.get("core_validation_downgrade", 0)
-    if made and downgraded / made > _MAX_DOWNGRADES:
-        yield (
-            f"{int(downgraded)} of {int(made)} memories were marked core on a later visit and stored as permanent. "
-            "The memory model misreads its prompt. Try another memory_model."
-        )
-
-
-def _contradictions(counts: dict[str, float]) -> Iterator[str]:
-    if kept := int(counts.get("contradictions_kept", 0)):
-        contradicting = number_of(kept, "new memory contradicts", "new memories contradict")
-        yield f"{contradicting} an existing one. Both were kept."
-
-
-def _sums(rows: Iterable[dict[str, Any]]) -> dict[str, float]:
-    total: dict[str, float] = {}
-    for row in rows:
-        for name, value in row.items():
-            if isinstance(value, int | float):
-                total[name] = total.get(name, 0) + value
-    return total

@@ -14,36 +14,17 @@ from zorkgpt.encoding import as_json
 from zorkgpt.errors import EvaluationFailed
 from zorkgpt.evals.runs import EpisodeFiles, EvaluationRun
 from zorkgpt.evals.truth import ShownMemories, StatementKey, read_shown
-from zorkgpt.log_files import has_log
+from zorkgpt.llm.usage import Tally
 from zorkgpt.memory.parts import open_store
-from zorkgpt.run_folder import MODEL_CALLS
 from zorkgpt.runlog.episodes import (
     FailureCount,
     count_failures,
     last_end,
     read_episode,
-    read_events,
     turns_in,
     turns_to_scores,
 )
-from zorkgpt.runlog.events import EpisodeStarted, Event, ModelCalled
-
-
-@dataclass(frozen=True, slots=True)
-class RoleUsage:
-    """The usage of a role's model."""
-
-    calls: int = 0
-    tokens: int = 0
-    """Prompt and completion tokens, as reported by the server."""
-    cost: float | None = 0.0
-    """None if the cost of a call is unknown."""
-    seconds: float = 0.0
-
-    def plus(self, other: "RoleUsage") -> "RoleUsage":
-        """Return the sum of both."""
-        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
-        return RoleUsage(self.calls + other.calls, self.tokens + other.tokens, cost, self.seconds + other.seconds)
+from zorkgpt.runlog.events import EpisodeStarted, Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +117,8 @@ class EpisodeFigures:
     transcript: str = ""
     """SHA-256 of the action, location and score of each turn. Without responses, because random remarks of a story
     would make identical games look different."""
-    usage: dict[str, RoleUsage] = field(default_factory=dict)
-    """By role."""
+    usage: dict[str, Tally] = field(default_factory=dict)
+    """The model calls by role."""
     parts_s: dict[str, float] = field(default_factory=dict)
     """Seconds by part of the loop, including model calls. Empty if the log has no times."""
     seconds: float = 0.0
@@ -259,7 +240,7 @@ def _episode(run: EvaluationRun, files: EpisodeFiles, events: Sequence[Event], f
         worked=worked,
         truth=TruthCounts.of(shown),
         transcript=sha256(as_json(played)).hexdigest(),
-        usage=_usage(files),
+        usage={role: Tally.of_values(used) for role, used in end.metrics.get("model_usage", {}).items()},
         parts_s=_parts(turns),
         seconds=(datetime.fromisoformat(end.time) - datetime.fromisoformat(start.time)).total_seconds(),
         turn_seconds=sum(turn.duration_s for turn in turns),
@@ -304,18 +285,6 @@ def _trials(run: EvaluationRun, files: EpisodeFiles) -> tuple[int, int]:
     with closing(open_store(files.workdir / run.config.memory_file)) as store:
         trials = list(store.journal.trials(files.number))
     return len(trials), sum(trial.worked for trial in trials)
-
-
-def _usage(files: EpisodeFiles) -> dict[str, RoleUsage]:
-    path = files.directory / MODEL_CALLS
-    usage: dict[str, RoleUsage] = {}
-    for event in read_events(path) if has_log(path) else ():
-        if isinstance(event, ModelCalled):
-            call = event.call
-            tokens = (call.prompt_tokens or 0) + (call.completion_tokens or 0)
-            of_call = RoleUsage(1, tokens, call.cost, call.latency_s)
-            usage[call.role] = usage.get(call.role, RoleUsage()).plus(of_call)
-    return usage
 
 
 def _share(part: float | None, whole: float | None) -> float | None:
@@ -364,7 +333,7 @@ def _total(name: str) -> Callable[[Sequence[EpisodeFigures]], float | None]:
 
 
 def _cost(episodes: Sequence[EpisodeFigures]) -> float | None:
-    costs = [usage.cost for episode in episodes for usage in episode.usage.values()]
+    costs = [usage.whole_cost for episode in episodes for usage in episode.usage.values()]
     return None if not costs or None in costs else sum(cost for cost in costs if cost is not None)
 
 
@@ -467,6 +436,6 @@ METRICS: tuple[Metric, ...] = (
     Metric("tokens", Group.COST, "tokens", _total("tokens")),
     Metric("cost", Group.COST, "cost", _cost),
     Metric("seconds", Group.COST, "seconds", lambda all_: sum(one.seconds for one in all_)),
-    Metric("model_seconds", Group.COST, "seconds of model calls", _total("seconds")),
+    Metric("model_seconds", Group.COST, "seconds of model calls", _total("latency_s")),
 )
 """All metrics of a run."""

@@ -12,10 +12,11 @@ from zorkgpt.encoding import as_json
 from zorkgpt.errors import reason_of
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome
-from zorkgpt.evals.metrics import METRICS, EpisodeFigures, Metric, RoleUsage, RunFigures, figures_of
+from zorkgpt.evals.metrics import METRICS, EpisodeFigures, Metric, RunFigures, figures_of
 from zorkgpt.evals.protocols import Headline
 from zorkgpt.evals.runs import EvaluationRun
 from zorkgpt.llm.roles import Role
+from zorkgpt.llm.usage import Tally
 from zorkgpt.text import number_of, printable
 
 _DRAWS = 10_000
@@ -262,8 +263,8 @@ def general_tables(results: EvaluationResults) -> dict[str, ResultTable]:
             role,
             f"{usage.calls:,}",
             f"{usage.tokens:,}",
-            "unknown" if usage.cost is None else f"{usage.cost:.4f}",
-            f"{usage.seconds:.0f}",
+            "unknown" if usage.whole_cost is None else f"{usage.cost:.4f}",
+            f"{usage.latency_s:.0f}",
         ]
         for (ablation, role), usage in usage_by_role(results.runs).items()
     ]
@@ -420,14 +421,14 @@ _WAITED_FOR = (Role.AGENT, Role.CRITIC)
 """The roles whose answers the player waits for. The others are asked in the background."""
 
 
-def usage_by_role(runs: Iterable[RunFigures]) -> dict[tuple[Ablation, str], RoleUsage]:
+def usage_by_role(runs: Iterable[RunFigures]) -> dict[tuple[Ablation, str], Tally]:
     """Return the usage of each role, summed over all runs of an ablation."""
-    total: dict[tuple[Ablation, str], RoleUsage] = {}
+    total: dict[tuple[Ablation, str], Tally] = {}
     for figures in runs:
         for episode in figures.episodes:
             for role, usage in episode.usage.items():
                 key = figures.run.ablation, role
-                total[key] = total.get(key, RoleUsage()).plus(usage)
+                total[key] = total.get(key, Tally()) + usage
     return total
 
 
@@ -442,7 +443,7 @@ def ms_by_part(runs: Iterable[RunFigures]) -> dict[Ablation, dict[str, float]]:
         ablation = figures.run.ablation
         for episode in figures.episodes:
             if episode.parts_s:
-                waited = {role: usage.seconds for role, usage in episode.usage.items() if role in _WAITED_FOR}
+                waited = {role: usage.latency_s for role, usage in episode.usage.items() if role in _WAITED_FOR}
                 parts = _parts_with_models(episode.parts_s, waited, episode.seconds)
                 seconds.setdefault(ablation, Counter()).update(parts)
                 turns[ablation] += episode.turns

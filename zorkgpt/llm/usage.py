@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from itertools import chain
 from threading import RLock
+from typing import Any
 
 from zorkgpt.errors import BudgetExceeded, ConfigurationError
 from zorkgpt.llm.messages import Message, ToolCall, Usage
@@ -99,12 +100,27 @@ class Tally:
     """Answers that were understood and refused, such as a command that the story doesn't know."""
 
     @property
+    def tokens(self) -> int:
+        """The prompt and completion tokens."""
+        return self.prompt_tokens + self.completion_tokens
+
+    @property
+    def whole_cost(self) -> float | None:
+        """The cost of all calls. None if that of one is unknown."""
+        return None if self.unpriced else self.cost
+
+    @property
     def used(self) -> int:
         """The answers that were understood and not refused."""
         return self.calls - self.failed - self.not_understood - self.refused
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+
+    @classmethod
+    def of_values(cls, values: Mapping[str, Any]) -> "Tally":
+        """Return the counts with the names of fields in a log or a summary. Missing ones are 0."""
+        return cls(**{each.name: values[each.name] for each in fields(cls) if each.name in values})
 
     @classmethod
     def of(cls, call: CallRecord) -> "Tally":
