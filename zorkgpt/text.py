@@ -22,7 +22,7 @@ _MAX_QUOTE = 200
 _ARTICLES = frozenset({"", "the", "a", "an", "some", "your", "my", "his", "her", "their"})
 """Words that replace "the". An empty name gets no article."""
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"'”’)]))\s+")
 _STARS = re.compile(r"^[ \t]*\*{3,}.*", re.MULTILINE | re.DOTALL)
 
 
@@ -34,6 +34,20 @@ def before_stars(response: str) -> str:
 def sentences_of(text: str) -> list[str]:
     """Return the sentences of a text, with their punctuation."""
     return _SENTENCE_END.split(text)
+
+
+def whole_sentences(text: str, limit: int) -> str:
+    """Return the first sentences that fit into `limit` characters, on one line; "" if none fits."""
+    line = " ".join(text.split())
+    if len(line) <= limit:
+        return line
+    kept = ""
+    for sentence in sentences_of(line):
+        longer = f"{kept} {sentence}".strip()
+        if len(longer) > limit:
+            break
+        kept = longer
+    return kept
 
 
 def normalized_action(action: str) -> str:

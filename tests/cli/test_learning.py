@@ -61,7 +61,7 @@ def test_death_that_a_memory_foresaw_is_not_useful(tmp_path):
     with a_walkthrough(tmp_path, *steps) as run:
         assert [run.play_episode().deaths for _ in range(3)] == [1, 1, 1]
     deadly = next(each for each in read_document(tmp_path / "Memories.md").memories(43) if each.category == "DANGER")
-    assert (deadly.title, deadly.tried, deadly.worked) == ("eat berries: kills you", 2, 2)
+    assert (deadly.title, deadly.tried, deadly.worked) == ("eat berries: you died", 2, 2)
     useful = [(memory.title, memory.place, memory.worked, memory.points) for memory in learned(tmp_path).memories]
     assert useful == [
         ("take amber bead: +4 points", "Marsh", 2, 8),

@@ -167,12 +167,13 @@ def test_screen_shows_what_outlives_the_episode_with_its_place(tmp_path):
     screen.display.close()
     events = [event for turn in turns_of(tmp_path) for event in turn.memory_events]
     assert any(event.title == "Now here" for event in events)
-    assert learned_lines(text)[:8] == [
+    assert learned_lines(text)[:9] == [
         "+ south: +5 points (Back Garden): Leads to Kitchen.",
         "+ Starts here (Kitchen): Storm lamp (unlit), iron key. On the long table:",
         "stale bread.",
-        "+ open window: +2 points (Back Garden): Opens the small window. You untwist",
-        "the wire, and the window opens with the small scream of all such windows.",
+        "+ open window: +2 points (Back Garden): The small window is now open. You",
+        "untwist the wire, and the window opens with the small scream of all such",
+        "windows.",
         '+ Tried without effect (Orchard): "up", "east", "down" changed nothing here.',
         "+ Starts here (Back Garden): Small window (closed), black berries.",
         "+ Starts here (Orchard): Pear, wooden clapper.",

@@ -1,6 +1,5 @@
 """Synthesis by a model: the answer schema and the request."""
 
-import re
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -13,6 +12,7 @@ from zorkgpt.memory.answers import CategoryWanted, MemorySynthesisResponse, Pers
 from zorkgpt.memory.models import PlaceKey
 from zorkgpt.memory.synthesis import SynthesisRequest, prompt_for
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
+from zorkgpt.text import whole_sentences
 
 log = get_logger(__name__)
 
@@ -22,7 +22,6 @@ _CONFIRMS = "confirm_memory_titles"
 _INVALIDATES = "invalidate_memory_titles"
 _LONGEST_TITLE = 120
 _LONGEST_TEXT = 600
-_SENTENCE_END = re.compile(r"[.!?][\"'”’)]*(?=\s)")
 
 
 class SynthesisAnswer(MemorySynthesisResponse):
@@ -79,15 +78,9 @@ def _repaired_fact(fact: dict[str, Any]) -> dict[str, Any]:
     elif place not in ("action", "arrival", "everywhere") and type(place) is not int:
         repaired.pop("place", None)
     text = repaired.get("memory_text")
-    if isinstance(text, str) and len(text.strip()) > _LONGEST_TEXT and (cut := _whole_sentences(text.strip())):
+    if isinstance(text, str) and len(text.strip()) > _LONGEST_TEXT and (cut := whole_sentences(text, _LONGEST_TEXT)):
         repaired["memory_text"] = cut
     return repaired
-
-
-def _whole_sentences(text: str) -> str:
-    """Return the first sentences that fit. Returns "" if the first one is too long, so that the text is invalid."""
-    ends = [match.end() for match in _SENTENCE_END.finditer(text, 0, _LONGEST_TEXT)]
-    return text[: ends[-1]].rstrip() if ends else ""
 
 
 class AnswerWithExits(SynthesisAnswer):

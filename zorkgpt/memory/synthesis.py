@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
@@ -248,8 +248,8 @@ def facts_in_words(request: SynthesisRequest) -> list[str]:
     # Score and inventory belong to the place where the action was taken.
     moved, changed = noticed_moves(request), noticed_changes(request)
     facts = [_place(request)] if request.arrival else [_score(turn), _place(request), *_inventory(turn, moved)]
-    facts += [_moved(move, request) for move in moved]
-    facts += dict.fromkeys(_changed(change) for change in changed)
+    facts += [move_in_words(move, request) for move in moved]
+    facts += dict.fromkeys(change_in_words(change) for change in changed)
     if turn.nothing_changed and (moved or changed):
         facts.append("The command itself changed nothing.")
     elif turn.nothing_changed:
@@ -272,7 +272,7 @@ def _cause(loss: Loss) -> str:
     effect = {
         LossKind.DEATH: "killed you",
         LossKind.POINTS: f"cost you {number_of(loss.points, 'point', 'points')}",
-        LossKind.THINGS: f"cost you {_listed(list(loss.things))}",
+        LossKind.THINGS: f"cost you {listed(loss.things)}",
     }[loss.kind]
     elsewhere = {None: "", True: " At the place before this one it did no such thing."}.get(
         loss.harmless_elsewhere, " It does so at the place before this one too."
@@ -357,7 +357,7 @@ def signals(request: SynthesisRequest) -> list[str]:
     verb = (request.action.lower().split() or [""])[0]
     long = (turn.response_length or len(request.response)) > LONG_RESPONSE
     moved = noticed_moves(request)
-    names = _listed([move.name for move in moved])
+    names = listed([move.name for move in moved])
     where = "where they are" if len(moved) > 1 else "where it is"
     here = _numbered(request.location_name, request.location_id)
     # The outcome of an action belongs to its source, not its destination.
@@ -432,18 +432,18 @@ def _inventory(turn: ZMachineContext, moved: list[ObjectMove]) -> list[str]:
     lost = [name for name in (before - after).elements() if name not in moved_names]
     facts = []
     if gained:
-        facts.append(f"You now carry {_listed(gained)}.")
+        facts.append(f"You now carry {listed(gained)}.")
     if lost:
-        facts.append(f"You no longer carry {_listed(lost)}.")
+        facts.append(f"You no longer carry {listed(lost)}.")
     return facts
 
 
 def circumstances_in_words(request: SynthesisRequest) -> list[str]:
     """Return sentences about the carried things that `things_in_words` doesn't list, and about the visits."""
     context = request.context
-    listed = {thing.name for thing in context.things if thing.carried}
-    carried = _listed([name for name in context.inventory_after if name not in listed])
-    sentences = [f"You carry {carried or 'nothing'}."] if carried or not listed else []
+    at_hand = {thing.name for thing in context.things if thing.carried}
+    carried = listed(name for name in context.inventory_after if name not in at_hand)
+    sentences = [f"You carry {carried or 'nothing'}."] if carried or not at_hand else []
     return [*sentences, *map(_visit, request.places)]
 
 
@@ -470,7 +470,8 @@ def _times(times: int, episodes: int) -> str:
     return f"{times} times{f' across {episodes} episodes' if episodes > 1 else ', all in this episode'}"
 
 
-def _moved(move: ObjectMove, request: SynthesisRequest) -> str:
+def move_in_words(move: ObjectMove, request: SynthesisRequest) -> str:
+    """Return a sentence about the move of a thing on this turn."""
     turn = request.context
     # In the object tree, the player has the story's name for it ("cretin", "yourself").
     taken = move.name in turn.inventory_after and move.name not in turn.inventory_before
@@ -489,14 +490,16 @@ def _holder(name: str, number: int | None, request: SynthesisRequest) -> str:
     return one_line(_name(name)) if number in places else with_article(_name(name))
 
 
-def _changed(change: AttributeChange) -> str:
+def change_in_words(change: AttributeChange) -> str:
+    """Return a sentence about the change of a thing."""
     if change.attribute.startswith("attribute "):
         return f"Something about {with_article(_name(change.name))} changed."
     name = sentence_case(with_article(_name(change.name)))
     return f"{name} is {'now' if change.value else 'no longer'} {change.attribute}."
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: Iterable[str]) -> str:
+    """Return the names with articles, separated by commas."""
     return ", ".join(with_article(_name(name)) for name in names)
 
 

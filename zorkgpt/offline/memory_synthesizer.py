@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from zorkgpt.memory.answers import FurtherFact, MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
-from zorkgpt.memory.models import Category, Effect, Memory, MemoryKind, Persistence, Thing, outcome_of
-from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
+from zorkgpt.memory.models import Category, Effect, MemoryKind, Persistence, Thing, outcome_of
+from zorkgpt.memory.objects import ObjectMove
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.synthesis import SynthesisRequest
-from zorkgpt.offline.outcomes import ActionOutcome, remembered_outcome
-from zorkgpt.offline.phrases import is_dark, whole_sentences
-from zorkgpt.text import before_stars, normalized_action, number_of, sentence_case, with_article
+from zorkgpt.memory.synthesis import SynthesisRequest, change_in_words, listed, move_in_words
+from zorkgpt.offline.phrases import is_dark
+from zorkgpt.text import before_stars, normalized_action, number_of, whole_sentences, with_article
 
 _TEXT_LIMIT = 200
 _READING = frozenset({"read", "consult", "ask", "tell", "talk", "say", "answer"})
@@ -30,12 +29,8 @@ _REMARK = re.compile(r"\[[^\]]*\]")
 """Remarks of the game's library in brackets, which are not part of the story."""
 _TELLING_WORDS = 4
 """A shorter response ("Taken.") adds nothing to the facts."""
-_GAINED = {("open", True): "opens", ("locked", False): "unlocks", ("on", True): "turns on"} | {
-    ("concealed", False): "reveals"
-}
-"""Attribute and value → what the action does to the thing; the opposite changes teach nothing."""
-
-NOTHING = MemorySynthesisResponse(should_remember=False, reasoning="rule: nothing new")
+_GAINED = {("open", True), ("locked", False), ("on", True), ("concealed", False)}
+"""Attributes and values that an action gives to a thing. The opposite changes teach nothing."""
 
 
 class RuleSynthesizer:
@@ -44,15 +39,11 @@ class RuleSynthesizer:
     asks_a_model = False
 
     def synthesize(self, request: SynthesisRequest) -> MemorySynthesisResponse:
-        memory = NOTHING if request.arrival else _memory_of_effects(request)
-        further = [fact for fact in (_text_read(request), _darkness(request)) if fact is not None]
-        if memory.should_remember:
-            return memory.model_copy(update={"also": tuple(further)})
-        if not further:
-            return NOTHING
-        return MemorySynthesisResponse(
-            should_remember=True, **further[0].model_dump(), also=tuple(further[1:]), reasoning="rule: a text"
-        )
+        facts = (None if request.arrival else _effect(request), _text_read(request), _darkness(request))
+        taught = [fact for fact in facts if fact is not None]
+        if not taught:
+            return MemorySynthesisResponse(should_remember=False)
+        return MemorySynthesisResponse(should_remember=True, **dict(taught[0]), also=tuple(taught[1:]))
 
 
 def _text_read(request: SynthesisRequest) -> FurtherFact | None:
@@ -97,168 +88,108 @@ def _lines_in_both(older: str, newer: str) -> str:
     return both if len(both.split()) >= _READ_WORDS else ""
 
 
-def _memory_of_effects(request: SynthesisRequest) -> MemorySynthesisResponse:
+def _effect(request: SynthesisRequest) -> FurtherFact | None:
+    """Return what the action did, as a danger or a success. None if it teaches nothing."""
     truth = request.context
-    if truth.died:
-        return _memory_of_loss(request, truth.loss or Loss(LossKind.DEATH))
+    if truth.died or (truth.loss is not None and truth.score_delta <= 0):
+        return _danger(request, truth.loss or Loss(LossKind.DEATH))
+    way = f"Leads to {truth.destination_name or 'another place'}."
     if truth.score_delta > 0:
-        return _memory_of_points(request)
-    if truth.loss is not None:
-        return _memory_of_loss(request, truth.loss)
+        points = number_of(truth.score_delta, "point", "points")
+        effects = [*([way] if truth.location_changed else []), *_effects(request, also_held=True)]
+        return _success(request, f"+{points}", effects)
     if truth.location_changed:
         # Ordinary connections are on the map.
-        return _conditional_exit(request) if truth.failed_before else NOTHING
-    if effects := _effects(request):
-        summary = "works" if _is_expected(effects[0], request.action) else effects[0]
-        return _fact(request, Category.SUCCESS, ActionOutcome.WORKS, [summary, *effects[1:]], otherwise=effects[0])
-    return NOTHING
+        return _success(request, "leads on", [way, _blocked_before(request)]) if truth.failed_before else None
+    effects = _effects(request)
+    return _success(request, "works", effects) if effects else None
 
 
-def _memory_of_loss(request: SynthesisRequest, loss: Loss) -> MemorySynthesisResponse:
-    """Remember the cause of a death, or of lost points or things, as a danger."""
-    unlit = Claim(Relation.DARK) in request.context.state
-    action = request.action if loss.cause in (LossCause.ACTION, None) else ""
-    title = _title_of_loss(request, loss) + (" in the dark" if unlit and loss.cause is not LossCause.CLOCK else "")
+def _danger(request: SynthesisRequest, loss: Loss) -> FurtherFact:
+    """Return the cause of a death, or of lost points or things, as a danger."""
+    is_by_clock = loss.cause is LossCause.CLOCK
+    dark = (Claim(Relation.DARK),) if Claim(Relation.DARK) in request.context.state and not is_by_clock else ()
+    lost = number_of(loss.points, "point", "points") if loss.kind is LossKind.POINTS else listed(loss.things)
+    action = normalized_action(request.action)
+    causes: dict[LossCause | None, str] = {
+        LossCause.PLACE: "here",
+        LossCause.CREATURE: loss.creature_name,
+        LossCause.CLOCK: "time" if loss.clock is None else f"time, at turn {loss.clock}",
+    }
+    what = "you died" if loss.kind is LossKind.DEATH else f"you lost {lost}"
+    title = f"{causes.get(loss.cause, action)}: {what}{' in the dark' if dark else ''}"
+    title += ", cause unknown" if loss.cause is None else ""
     said = loss.sentence or whole_sentences(_REMARK.sub("", before_stars(request.response)), _TEXT_LIMIT)
-    clock = _sentence(f"a clock: it {_ended(loss)} at turn {loss.clock} wherever you were") if loss.clock else ""
-    return MemorySynthesisResponse(
-        should_remember=True,
+    return FurtherFact(
         category=Category.DANGER,
         memory_title=title,
-        memory_text=" ".join(filter(None, (said, clock))) or _sentence(title),
+        memory_text=said or f"{title}.",
         persistence=Persistence.PERMANENT,
-        action=action,
-        claims=(Claim(Relation.DARK),) if unlit and loss.cause is not LossCause.CLOCK else (),
-        reasoning=f"rule: a loss by {loss.cause or 'an unknown cause'}",
+        action=request.action if loss.cause in (LossCause.ACTION, None) else "",
+        claims=dark,
     )
 
 
-def _title_of_loss(request: SynthesisRequest, loss: Loss) -> str:
-    points, things = number_of(loss.points, "point", "points"), _listed([with_article(name) for name in loss.things])
-    does = {LossKind.DEATH: "kills you", LossKind.POINTS: f"costs {points}", LossKind.THINGS: f"takes {things}"}
-    did = {LossKind.DEATH: "you died", LossKind.POINTS: f"you lost {points}", LossKind.THINGS: f"you lost {things}"}
-    action = normalized_action(request.action)
-    match loss.cause:
-        case LossCause.ACTION:
-            return f"{action}: {does[loss.kind]}"
-        case LossCause.PLACE:
-            return f"being here {does[loss.kind]}"
-        case LossCause.CREATURE:
-            return f"{loss.creature_name}: {does[loss.kind]}"
-        case LossCause.CLOCK:
-            ends = "time runs out" if loss.kind is LossKind.DEATH else f"time {does[loss.kind]}"
-            return ends if loss.clock is None else f"{ends} at turn {loss.clock}"
-    return f"{action}: {did[loss.kind]}, cause unknown"
-
-
-def _ended(loss: Loss) -> str:
-    return "ended the game" if loss.kind is LossKind.DEATH else "came"
-
-
-def _memory_of_points(request: SynthesisRequest) -> MemorySynthesisResponse:
-    truth = request.context
-    way = [f"leads to {_destination(request)}"] if truth.location_changed else []
-    effects = [f"+{number_of(truth.score_delta, 'point', 'points')}", *way, *_effects(request)]
-    done = [*_taken(_gained(request)), *_left(request, _lost(request))]
-    done += ["shows a text that is remembered separately"] * (_text_read(request) is not None)
-    return _fact(request, Category.SUCCESS, ActionOutcome.SCORES, effects, otherwise=_listed(done))
-
-
-def _destination(request: SynthesisRequest) -> str:
-    return request.context.destination_name or "another place"
-
-
-def _conditional_exit(request: SynthesisRequest) -> MemorySynthesisResponse:
-    """Remember an exit that led nowhere before, and what at the place is open now."""
-    truth = request.context
-    carried = {claim.number for claim in truth.state if claim.relation is Relation.CARRIED}
-    states: dict[str, list[str]] = {}
-    for claim in truth.state:
-        if claim.relation in (Relation.OPEN, Relation.UNLOCKED) and claim.number not in carried:
-            states.setdefault(claim.name, []).append(claim.relation.value)
-    opened = [f"{with_article(name)} {_listed(values)}" for name, values in states.items()]
-    detail = "was blocked on an earlier try" + (f", and worked with {_listed(opened)}" if opened else "")
-    place, number = _destination(request), truth.location_after
-    claims = (Claim(Relation.LEADS, None, request.action, number, place),) if isinstance(number, int) else ()
-    title = f"{normalized_action(request.action)} → {place}"
-    return _fact(
-        request, Category.SUCCESS, ActionOutcome.LEADS, [f"leads to {place}", detail], title=title, claims=claims
+def _success(request: SynthesisRequest, outcome: str, effects: Sequence[str]) -> FurtherFact:
+    """Return the outcome of an action and its effects, in sentences. A known memory is repeated unchanged."""
+    truth, action = request.context, normalized_action(request.action)
+    title, details = f"{action}: {outcome}", " ".join(effects)
+    answer = _REMARK.sub("", request.response)
+    # After a change of place, the response describes another place.
+    if not truth.location_changed and len(answer.split()) >= _TELLING_WORDS and _text_read(request) is None:
+        details = f"{details} {whole_sentences(answer, _TEXT_LIMIT - len(details))}".strip()
+    for memory in request.memories:
+        is_same = normalized_action(memory.action) == action and memory.outcome in ("", outcome_of(truth))
+        if is_same and memory.category == Category.SUCCESS and memory.scored == (truth.score_delta > 0):
+            title, details = memory.title, memory.text
+            break
+    claims: tuple[Claim, ...] = ()
+    if truth.failed_before and truth.location_changed and isinstance(truth.location_after, int):
+        claims = (Claim(Relation.LEADS, None, request.action, truth.location_after, truth.destination_name),)
+    return FurtherFact(
+        category=Category.SUCCESS,
+        memory_title=title,
+        memory_text=details or f"{title}.",
+        persistence=Persistence.PERMANENT,
+        action=request.action,
+        claims=claims,
     )
 
 
-def _gained(request: SynthesisRequest) -> list[ObjectMove]:
-    truth = request.context
-    new = set(truth.inventory_after) - set(truth.inventory_before)
-    return [move for move in truth.moved if move.name in new]
+def _blocked_before(request: SynthesisRequest) -> str:
+    """Return that the exit led nowhere before, and what at the place is open now."""
+    state = request.context.state
+    carried = {claim.number for claim in state if claim.relation is Relation.CARRIED}
+    ways = [claim for claim in state if claim.relation in (Relation.OPEN, Relation.UNLOCKED)]
+    opened = " and ".join(claim.in_words() for claim in ways if claim.number not in carried)
+    return f"It was blocked on an earlier try{f', and is passable when {opened}' if opened else ''}."
 
 
-def _taken(gained: Sequence[ObjectMove]) -> list[str]:
-    return [f"you get {_listed([with_article(move.name) for move in gained])}"] if gained else []
+def _effects(request: SynthesisRequest, *, also_held: bool = False) -> list[str]:
+    """Return sentences about the things in sight that the action itself opened, unlocked, lit, revealed or moved.
 
-
-def _lost(request: SynthesisRequest) -> list[ThingState]:
-    """Return the things that were carried before and are at hand now."""
-    truth = request.context
-    gone = set(truth.inventory_before) - set(truth.inventory_after)
-    moved = {move.number for move in truth.moved if move.name in gone}
-    return [thing for thing in truth.things if thing.number in moved and not thing.carried]
-
-
-def _left(request: SynthesisRequest, lost: Sequence[ThingState]) -> list[str]:
-    """Return where each thing is that was carried before."""
-    alive = {thing.number for thing in request.context.things if thing.alive}
-    return [
-        f"gives {with_article(thing.name)} to {with_article(thing.holder)}"
-        if thing.holder_number in alive
-        else f"leaves {with_article(thing.name)} {_where(thing.claims()[0])}"
-        for thing in lost
-    ]
-
-
-def _where(claim: Claim) -> str:
-    return f"{claim.relation} {with_article(claim.other_name)}" if claim.other_name else "here"
-
-
-def _effects(request: SynthesisRequest) -> list[str]:
-    """Return descriptions of the things that the action itself opened, unlocked, lit or moved."""
+    Args:
+        also_held: Whether to include those that were carried before or are carried now.
+    """
     truth = request.context
     near = {thing.number for thing in truth.things}
-    effects = [_changed(change) for change in truth.changed if not change.by_itself and change.number in near]
-    moves = [move for move in truth.moved if not move.by_itself and _is_in_sight(move, request)]
-    by_name: dict[str, set[str]] = {}
+    alive = {thing.number for thing in truth.things if thing.alive}
+    held = set() if also_held else {*truth.inventory_before, *truth.inventory_after}
+
+    def is_in_sight(move: ObjectMove) -> bool:
+        places = {request.location_id, truth.location_after, *near}
+        return bool({move.number, move.origin_number, move.destination_number} & places)
+
+    changes = [each for each in truth.changed if not each.by_itself and each.number in near]
+    # Creatures move by themselves.
+    moves = [each for each in truth.moved if not each.by_itself and each.number not in alive and is_in_sight(each)]
+    sentences = [change_in_words(each) for each in changes if (each.attribute, each.value) in _GAINED]
+    gained = {*truth.inventory_after} - {*truth.inventory_before}
     for move in moves:
-        by_name.setdefault(move.name, set()).add(_moved(move, request))
-    # "Makes the flowers disappear, makes the flowers appear" says nothing about two things with one name.
-    effects += [text for texts in by_name.values() if len(texts) == 1 for text in texts]
-    return list(dict.fromkeys(filter(None, effects)))
-
-
-def _changed(change: AttributeChange) -> str:
-    effect = _GAINED.get((change.attribute, change.value))
-    return f"{effect} {with_article(change.name)}" if effect else ""
-
-
-def _moved(move: ObjectMove, request: SynthesisRequest) -> str:
-    things = {thing.number: thing for thing in request.context.things}
-    moved = things.get(move.number)
-    if moved is not None and moved.alive and move.destination_number is not None:
-        # Creatures move by themselves.
-        return ""
-    name = with_article(move.name)
-    if move.origin_number is None:
-        return f"makes {name} appear"
-    if move.destination_number is None or request.context.loses_sight_of(move):
-        return f"makes {name} disappear"
-    if move.destination_number == request.location_id:
-        return f"brings {name} here"
-    return f"moves {name} to {with_article(move.destination)}"
-
-
-def _is_in_sight(move: ObjectMove, request: SynthesisRequest) -> bool:
-    truth = request.context
-    places = {request.location_id, truth.location_after, *(thing.number for thing in truth.things)}
-    held = move.name in truth.inventory_before or move.name in truth.inventory_after
-    return not held and bool({move.number, move.origin_number, move.destination_number} & places)
+        if move.name not in held:
+            is_taken = move.name in gained
+            sentences.append(f"You get {with_article(move.name)}." if is_taken else move_in_words(move, request))
+    return list(dict.fromkeys(sentences))
 
 
 def _darkness(request: SynthesisRequest) -> FurtherFact | None:
@@ -275,70 +206,3 @@ def _darkness(request: SynthesisRequest) -> FurtherFact | None:
         claims=(Claim(Relation.DARK),),
         place="arrival",
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
-
-
-def _fact(
-    request: SynthesisRequest,
-    category: Category,
-    outcome: ActionOutcome,
-    effects: Sequence[str],
-    *,
-    title: str = "",
-    otherwise: str = "",
-    claims: tuple[Claim, ...] = (),
-) -> MemorySynthesisResponse:
-    """Return the memory of an action. A known memory is repeated unchanged.
-
-    Args:
-        effects: The title contains the first one, the text the others.
-        otherwise: The text if it would be empty. Defaults to the first effect.
-    """
-    known = _known(request, category, outcome)
-    return MemorySynthesisResponse(
-        should_remember=True,
-        category=category,
-        memory_title=known.title if known else title or f"{normalized_action(request.action)}: {effects[0]}",
-        memory_text=known.text if known else _text(request, effects[1:]) or _sentence(otherwise or effects[0]),
-        persistence=Persistence.PERMANENT,
-        action=request.action,
-        claims=claims,
-        reasoning=f"rule: the action {outcome}",
-    )
-
-
-def _known(request: SynthesisRequest, category: Category, outcome: ActionOutcome) -> Memory | None:
-    """Return the memory of this action with this outcome, if there is one."""
-    wanted, observed = (normalized_action(request.action), outcome), outcome_of(request.context)
-    return next(
-        (
-            memory
-            for memory in request.memories
-            if memory.category == category and memory.outcome in ("", observed) and remembered_outcome(memory) == wanted
-        ),
-        None,
-    )
-
-
-def _text(request: SynthesisRequest, effects: Sequence[str]) -> str:
-    """Return sentences about the effects, then the response unless it is short or describes another place."""
-    details = " ".join(map(_sentence, effects))
-    walked = request.context.location_changed and not request.context.died
-    answer = _REMARK.sub("", request.response)
-    is_telling = not walked and len(answer.split()) >= _TELLING_WORDS and _text_read(request) is None
-    said = whole_sentences(answer, _TEXT_LIMIT - len(details)) if is_telling else ""
-    return " ".join(filter(None, (details, said)))
-
-
-def _is_expected(effect: str, action: str) -> bool:
-    """Return whether an effect says no more than the action: "open box" opens the box."""
-    words = normalized_action(action).split()
-    verb, *_, noun = effect.split()
-    return verb.removesuffix("s") in words and noun in words
-
-
-def _sentence(text: str) -> str:
-    return f"{sentence_case(text)}."
