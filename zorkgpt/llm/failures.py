@@ -10,6 +10,7 @@ import socket
 import ssl
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -19,14 +20,11 @@ from typing import Any
 from zorkgpt.errors import LLMError, LLMUnreachable, MalformedResponse, OutOfBounds
 from zorkgpt.text import printable
 
-_REDIRECTS = range(300, 400)
 _REFUSALS = {400, 415, 422, 501}
 """HTTP statuses of a server that refuses a field, even if the message doesn't name it."""
-_TRANSIENT = {408, 409}
 _MAX_ERROR = 500
 _MAX_BODY = 20_000
 """Characters of a body that are searched for key words."""
-_CHARACTERS_PER_TOKEN = 3
 
 
 class FailureKind(StrEnum):
@@ -34,6 +32,7 @@ class FailureKind(StrEnum):
 
     NO_MODEL = "no such model"
     WRONG_ADDRESS = "wrong address"
+    WEB_PAGE = "web page"
     REDIRECT = "redirect"
     REJECTED_KEY = "rejected key"
     NO_CREDIT = "no credit"
@@ -50,18 +49,15 @@ class FailureKind(StrEnum):
     OTHER = "other"
 
 
-_WAITS = (FailureKind.LOADING, FailureKind.RATE_LIMIT, FailureKind.TRANSIENT)
-
-
 @dataclass(frozen=True, slots=True)
 class Failure:
     """A failed request."""
 
     kind: FailureKind
     reason: str
-    """The server's own words, or the name of the error."""
-    status: int | None = None
-    """The HTTP status. None if there was no response."""
+    """The server's own words, the name of the error, or the target of a redirect."""
+    code: str
+    """The HTTP status, such as `HTTP 429`, or the type of the error without a response."""
     tokens: int | None = None
     """The limit on the context (`OVERFLOW`) or the answer (`ANSWER_LIMIT`). None if the server doesn't name it."""
     fields: frozenset[str] = frozenset()
@@ -70,11 +66,6 @@ class Failure:
     """How long the server asks to wait. None if it doesn't say."""
     words: str = ""
     """The whole body, for the choice between forms of a refused field."""
-    error_type: str = ""
-    is_page: bool = False
-    """Whether the server sent a web page."""
-    location: str = ""
-    """The target of a redirect."""
 
 
 def failure_of(error: Exception, sent: Mapping[str, Any] | None = None, *, secrets: Sequence[str] = ()) -> Failure:
@@ -84,33 +75,29 @@ def failure_of(error: Exception, sent: Mapping[str, Any] | None = None, *, secre
         sent: The arguments of the request. Defaults to those of a request without a prompt.
         secrets: Texts that the failure must not contain.
     """
-    body = _body(error)
-    is_page = is_web_page(body) or is_web_page(error)
-    words = _title(body) if is_page else " ".join(_texts(body))[:_MAX_BODY] or _own_words(error)
-    reason = words if is_page else "; ".join(dict.fromkeys(_sentences(body))) or words
-    found = _Evidence(error, words, _fields(body), _headers(error), is_page, sent or {})
+    found = _Evidence(error, sent or {})
     kind = found.kind()
+    reason = found.named.get("location", "another address") if kind is FailureKind.REDIRECT else found.reason
     return Failure(
         kind,
-        scrubbed(reason or _own_words(error), secrets),
-        found.status,
+        scrubbed(reason, secrets),
+        f"HTTP {found.status}" if found.status else type(error).__name__,
         tokens=found.limit() if kind in (FailureKind.OVERFLOW, FailureKind.ANSWER_LIMIT) else None,
         fields=found.refused_fields() if kind is FailureKind.REFUSED_FIELD else frozenset(),
-        wait_s=found.wait_s() if kind in _WAITS else None,
-        words=_masked(words, secrets),
-        error_type=type(error).__name__,
-        is_page=is_page,
-        location=scrubbed(found.headers.get("location", ""), secrets),
+        wait_s=found.wait_s(),
+        words=_masked(found.words, secrets),
     )
 
 
-def is_web_page(value: Any) -> bool:
-    """Return whether a text, or the text of an error in which no JSON was found, is HTML."""
-    text = str(value) if isinstance(value, str | MalformedResponse) else getattr(value, "doc", None)
-    return isinstance(text, str) and bool(re.match(r"\s*<(?:!doctype|html|head|body)", text, re.IGNORECASE))
-
-
 # Reading an error
+
+_SPOKEN = {
+    *("message", "detail", "details", "msg", "error", "error_description", "errors", "reason", "title"),
+    *("metadata", "raw"),
+}
+"""Fields with sentences for people, or with values that have such fields."""
+_ECHOED = {"input", "inputs", "request", "body", "prompt", "messages", "ctx"}
+"""Fields in which some servers repeat the request."""
 
 
 def _body(error: Exception) -> Any:
@@ -118,21 +105,15 @@ def _body(error: Exception) -> Any:
 
     `body` of the SDK's errors lacks what stands beside the field `error`, so the response has priority.
     """
-    response = getattr(error, "response", None)
     try:
-        text = response.text if response is not None else None
-    # The body of a stream may not have been read, and custom clients have their own responses.
+        text = error.response.text  # type: ignore[attr-defined]
+    # There may be no response, the body of a stream may not have been read, and custom clients have other responses.
     except Exception:
         text = None
-    if isinstance(text, str) and text.strip():
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            return text
-    return getattr(error, "body", None)
+    return text if isinstance(text, str) and text.strip() else getattr(error, "body", None)
 
 
-def _headers(error: Exception) -> Mapping[str, str]:
+def _headers(error: Exception) -> dict[str, str]:
     headers = getattr(getattr(error, "response", None), "headers", None)
     try:
         return {str(name).lower(): str(value) for name, value in headers.items()} if headers else {}
@@ -140,97 +121,37 @@ def _headers(error: Exception) -> Mapping[str, str]:
         return {}
 
 
-def _status(error: Exception, fields: list[tuple[str, Any]]) -> int | None:
-    candidates = [getattr(error, "status_code", None)]
-    # An error within a stream, or with the status 200, has its status only in the body.
-    candidates += [value for name, value in fields if name in ("code", "status", "status_code")]
-    for value in candidates:
-        number = _integer(str(value)) if isinstance(value, int | str) else 0
-        if 300 <= number < 600:
-            return number
-    return None
-
-
-def _fields(value: Any, depth: int = 8) -> list[tuple[str, Any]]:
-    """Return the names and values of all fields of a body."""
-    if isinstance(value, str):
-        value = _parsed(value)
-    if depth and isinstance(value, list):
-        return [field for each in value[:50] for field in _fields(each, depth - 1)]
-    if not depth or not isinstance(value, dict):
-        return []
-    fields: list[tuple[str, Any]] = []
-    for name, each in value.items():
-        if name not in _ECHOED:
-            fields += [(name.lower(), each), *_fields(each, depth - 1)]
-    return fields
-
-
-_SPOKEN = (
-    "message",
-    "detail",
-    "details",
-    "msg",
-    "error",
-    "error_description",
-    "errors",
-    "reason",
-    "title",
-    "metadata",
-    "raw",
-)
-"""Fields with sentences for people, or with values that have such fields. The most specific first."""
-_ECHOED = {"input", "inputs", "request", "body", "prompt", "messages", "ctx"}
-"""Fields in which some servers repeat the request."""
-
-
-def _sentences(value: Any, depth: int = 8) -> Iterator[str]:
-    """Yield the sentences for people in a body."""
-    if depth and isinstance(value, str) and value.strip():
-        nested = _parsed(value)
-        yield from _sentences(nested, depth - 1) if isinstance(nested, dict | list) else (value.strip(),)
-    elif depth and isinstance(value, list):
-        for each in value[:10]:
-            yield from _sentences(each, depth - 1)
-    elif depth and isinstance(value, dict):
-        where = value.get("loc")
-        prefix = f"{'.'.join(map(str, where))}: " if isinstance(where, list) else ""
-        for name in _SPOKEN:
-            for sentence in _sentences(value.get(name), depth - 1):
-                yield prefix + sentence
-
-
-def _texts(value: Any, depth: int = 8) -> Iterator[str]:
-    """Yield all texts in a body, without those that repeat the request."""
-    if depth and isinstance(value, str):
-        nested = _parsed(value)
-        yield from _texts(nested, depth - 1) if isinstance(nested, dict | list) else (value,)
-    elif depth and isinstance(value, list):
+def _leaves(value: Any, path: tuple[str, ...] = (), depth: int = 8) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the values in a body with the names of the fields around them, except those that repeat the request."""
+    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
+        # Some servers put the error of another one into theirs, as text.
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
+    if not depth:
+        return
+    if isinstance(value, list):
         for each in value[:50]:
-            yield from _texts(each, depth - 1)
-    elif depth and isinstance(value, dict):
+            yield from _leaves(each, path, depth - 1)
+    elif isinstance(value, dict):
+        where = value.get("loc")
         for name, each in value.items():
+            if name == "msg" and isinstance(where, list):
+                each = f"{'.'.join(map(str, where))}: {each}"
             if name not in _ECHOED:
-                yield from _texts(each, depth - 1)
+                yield from _leaves(each, (*path, str(name).lower()), depth - 1)
+    else:
+        yield path, value
 
 
-def _parsed(text: str) -> Any:
-    """Return the JSON value in a text, because some servers put the error of another one into theirs. Else None."""
-    if not text.lstrip().startswith(("{", "[")):
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+def _is_page(value: Any) -> bool:
+    """Return whether a text, or the text of an error in which no JSON was found, is HTML."""
+    text = str(value) if isinstance(value, str | MalformedResponse) else getattr(value, "doc", None)
+    return isinstance(text, str) and bool(re.match(r"\s*<(?:!doctype|html|head|body)", text, re.IGNORECASE))
 
 
 def _title(page: Any) -> str:
     match = re.search(r"<title[^>]*>([^<]{1,200})</title>", page, re.IGNORECASE) if isinstance(page, str) else None
     return " ".join(match[1].split()) if match else ""
-
-
-def _own_words(error: Exception) -> str:
-    return str(error) or type(error).__name__
 
 
 # Key words
@@ -323,6 +244,12 @@ _WAIT = re.compile(
     r"\b(?:try|retry|available|wait|reset\w*)\b.{0,30}?((?:\d[\d.]*\s*(?:ms|m|h|s|sec\w*|min\w*|hour\w*)\b\s*|\d+m)+)",
     re.IGNORECASE,
 )
+_WAIT_FIELDS = (
+    *("retry-after-ms", "retry-after", "retry_after_ms", "retry_after", "retry_after_seconds", "retryafter"),
+    *("retrydelay", "retry_delay", "estimated_time"),
+)
+"""Headers and fields of the body with a time to wait, the most exact first."""
+_RESET = re.compile(r"(?:x-)?ratelimit-reset(?:-\w+)*|anthropic-ratelimit-\w+-reset")
 _RATE = re.compile(r"\blimit\D{0,12}(\d[\d,]*)", re.IGNORECASE)
 _REQUESTED = re.compile(
     r"\b(?:requested|request of|ask(?:s|ed) for|need(?:s|ed)|contains)\D{0,12}(\d[\d,]*)", re.IGNORECASE
@@ -334,89 +261,68 @@ _LEAST_LIMIT = 128
 class _Evidence:
     """What is known about a failure."""
 
-    def __init__(
-        self,
-        error: Exception,
-        words: str,
-        fields: list[tuple[str, Any]],
-        headers: Mapping[str, str],
-        is_page: bool,
-        sent: Mapping[str, Any],
-    ) -> None:
-        self.error, self.words, self.fields, self.headers = error, words, fields, headers
-        self.is_page, self.sent = is_page, sent
-        self.status = _status(error, fields)
-        codes = [value for name, value in fields if name in ("code", "type", "error_type", "status")]
+    def __init__(self, error: Exception, sent: Mapping[str, Any]) -> None:
+        self.error, self.sent = error, sent
+        body = _body(error)
+        leaves = list(_leaves(body))
+        self.is_page = _is_page(body) or _is_page(error)
+        own_words = str(error) or type(error).__name__
+        if self.is_page:
+            self.words = _title(body)
+        else:
+            self.words = " ".join(text for _, text in leaves if isinstance(text, str))[:_MAX_BODY] or own_words
+        spoken = [text.strip() for path, text in leaves if isinstance(text, str) and _SPOKEN.issuperset(path)]
+        sentences = [] if self.is_page else dict.fromkeys(filter(None, spoken))
+        self.reason = "; ".join(sentences) or self.words or own_words
+        self.fields = [(path[-1], value) for path, value in leaves if path]
+        self.named = dict(reversed(self.fields)) | _headers(error)
+        """The values of fields and headers by name, those of headers first."""
+        statuses = [value for name, value in self.fields if name in ("code", "status", "status_code")]
+        # An error within a stream, or with the status 200, has its status only in the body.
+        numbers = [_integer(value) for value in (getattr(error, "status_code", None), *statuses)]
+        self.status = next((number for number in numbers if 300 <= number < 600), None)
+        codes = [value for name, value in self.fields if name in ("code", "type", "error_type", "status")]
         self.codes = " ".join(map(str, [*codes, getattr(error, "code", None), getattr(error, "type", None)]))
 
     def kind(self) -> FailureKind:
-        """Return the kind, the most certain first."""
-        status = self.status
-        if status in _REDIRECTS:
-            return FailureKind.REDIRECT
-        if self._is_absent():
-            return FailureKind.ABSENT
-        if self.is_page and status != 413 and (status is None or status < 500):
-            return FailureKind.WRONG_ADDRESS
-        if self._is_malformed():
-            return FailureKind.MALFORMED
-        if self.status is None and getattr(self.error, "body", None) is None:
-            return FailureKind.TRANSIENT if self._is_lost() else FailureKind.OTHER
-        kind = self._kind_of_refusal()
-        is_malformed = kind is FailureKind.OTHER and isinstance(self.error, MalformedResponse)
-        return FailureKind.MALFORMED if is_malformed else kind
+        """Return the kind in the first row that applies, the most certain first."""
+        status, error, says = self.status, self.error, self._says
+        has_answer = status is not None or getattr(error, "body", None) is not None
+        is_rate = status == 429 or "rate_limit" in self.codes or (status in (403, 503) and says(_ABOUT_RATE))
+        is_refusal = status not in (404, 405) or self._names_tools()
+        rows = (
+            (FailureKind.REDIRECT, status in range(300, 400)),
+            (FailureKind.ABSENT, self._is_absent()),
+            (FailureKind.WEB_PAGE, self.is_page and status != 413 and (status is None or status < 500)),
+            (FailureKind.MALFORMED, self._is_malformed()),
+            (FailureKind.TRANSIENT, not has_answer and self._is_lost()),
+            (FailureKind.OTHER, not has_answer),
+            (FailureKind.NO_CREDIT, status == 402 or "insufficient_quota" in self.codes),
+            (FailureKind.OVERFLOW, self._is_overflow()),
+            (FailureKind.NO_CREDIT, is_rate and says(_ABOUT_CREDIT) and self.wait_s() is None),
+            (FailureKind.RATE_LIMIT, is_rate),
+            (FailureKind.REJECTED_KEY, says(_ABOUT_KEY)),
+            (FailureKind.NO_CREDIT, status != 401 and says(_ABOUT_CREDIT)),
+            (FailureKind.LOADING, status == 503 or says(_ABOUT_LOADING)),
+            (FailureKind.NO_MODEL, self._is_about_absent_model()),
+            (FailureKind.REJECTED_KEY, status in (401, 403)),
+            (FailureKind.NO_SYSTEM_ROLE, is_refusal and self._is_about_system_role()),
+            (FailureKind.ANSWER_LIMIT, is_refusal and self._is_answer_limit()),
+            (FailureKind.REFUSED_FIELD, is_refusal and self._is_refused_field()),
+            (FailureKind.WRONG_ADDRESS, says(_ABOUT_PATH)),
+            (FailureKind.NO_MODEL, status in (404, 405) and bool(re.search(r"\bmodel", self.words))),
+            (FailureKind.WRONG_ADDRESS, status in (404, 405)),
+            (FailureKind.TRANSIENT, status in (408, 409) or (status is not None and status >= 500 and status != 501)),
+            (FailureKind.MALFORMED, isinstance(error, MalformedResponse)),
+        )
+        return next((kind for kind, applies in rows if applies), FailureKind.OTHER)
 
-    def _kind_of_refusal(self) -> FailureKind:
-        status = self.status
-        if status == 402 or "insufficient_quota" in self.codes:
-            return FailureKind.NO_CREDIT
-        if self._is_overflow():
-            return FailureKind.OVERFLOW
-        if status == 429 or "rate_limit" in self.codes or (status in (403, 503) and _ABOUT_RATE.search(self.words)):
-            no_wait = self.wait_s() is None
-            return FailureKind.NO_CREDIT if no_wait and _ABOUT_CREDIT.search(self.words) else FailureKind.RATE_LIMIT
-        if _ABOUT_KEY.search(self.words):
-            return FailureKind.REJECTED_KEY
-        if status != 401 and _ABOUT_CREDIT.search(self.words):
-            return FailureKind.NO_CREDIT
-        if status == 503 or _ABOUT_LOADING.search(self.words):
-            return FailureKind.LOADING
-        if self._is_about_absent_model():
-            return FailureKind.NO_MODEL
-        if status in (401, 403):
-            return FailureKind.REJECTED_KEY
-        refused = self._kind_of_refused_part() if status not in (404, 405) or self._names_tools() else None
-        if refused is not None:
-            return refused
-        if _ABOUT_PATH.search(self.words):
-            return FailureKind.WRONG_ADDRESS
-        if status in (404, 405):
-            return FailureKind.NO_MODEL if re.search(r"\bmodel", self.words) else FailureKind.WRONG_ADDRESS
-        if status in _TRANSIENT or (status is not None and status >= 500 and status != 501):
-            return FailureKind.TRANSIENT
-        return FailureKind.OTHER
-
-    def _kind_of_refused_part(self) -> FailureKind | None:
-        messages = self.sent.get("messages") or ()
-        has_system = any(message.get("role") == "system" for message in messages)
-        about_system = _ABOUT_SYSTEM.search(self.words)
-        has_results = any(message.get("role") == "tool" for message in messages)
-        if has_system and about_system and ("system" in about_system[0].lower() or not has_results):
-            return FailureKind.NO_SYSTEM_ROLE
-        if self._is_answer_limit():
-            return FailureKind.ANSWER_LIMIT
-        if self.refused_fields():
-            return FailureKind.REFUSED_FIELD
-        optional = "tools" in self.sent or "response_format" in self.sent
-        return FailureKind.REFUSED_FIELD if optional and self.status in _REFUSALS else None
-
-    # Kinds
+    def _says(self, pattern: re.Pattern[str]) -> bool:
+        return bool(pattern.search(self.words))
 
     def _is_absent(self) -> bool:
-        return any(
-            isinstance(each, ConnectionRefusedError | socket.gaierror | ssl.SSLCertVerificationError)
-            for each in _chain(self.error)
-        )
+        causes = ConnectionRefusedError | socket.gaierror | ssl.SSLCertVerificationError
+        return any(isinstance(each, causes) for each in _chain(self.error))
 
     def _is_malformed(self) -> bool:
         if isinstance(self.error, MalformedResponse):
@@ -431,58 +337,52 @@ class _Evidence:
         return bool(names & {"OSError", "TransportError", "APIConnectionError", "TimeoutError"})
 
     def _is_overflow(self) -> bool:
-        status = self.status
+        status, too_large = self.status, self.status == 413 or self._says(_ABOUT_TOO_LARGE)
         if status in (401, 402, 403, 404, 405) or (status is None and not self.words):
             return False
         if status == 429 or "rate_limit" in self.codes:
-            return self._can_never_fit()
-        if _CODES_OF_OVERFLOW.search(self.codes) or status == 413 or _ABOUT_TOO_LARGE.search(self.words):
+            # Waiting can't help if a request is larger than the limit for a period.
+            limit, size = _RATE.search(self.words), _REQUESTED.search(self.words)
+            return too_large or (limit is not None and size is not None and _integer(size[1]) > _integer(limit[1]))
+        if _CODES_OF_OVERFLOW.search(self.codes) or too_large:
             return True
-        if self._is_answer_limit():
-            return False
-        return (
-            bool(_ABOUT_CONTEXT.search(self.words) and _TOO_MUCH.search(self.words)) and not self._names_a_parameter()
-        )
-
-    def _can_never_fit(self) -> bool:
-        """Return whether a request is larger than the limit for a period, so that waiting can't help."""
-        if self.status == 413 or _ABOUT_TOO_LARGE.search(self.words):
-            return True
-        limit, size = _RATE.search(self.words), _REQUESTED.search(self.words)
-        return limit is not None and size is not None and _integer(size[1]) > _integer(limit[1])
+        # If a sampling parameter or the form is named, the refusal is about that.
+        others = self._named_fields() - {"max_tokens", "max_completion_tokens", "tools", "stream", "model"}
+        return self._says(_ABOUT_CONTEXT) and self._says(_TOO_MUCH) and not (self._is_answer_limit() or others)
 
     def _is_answer_limit(self) -> bool:
         """Return whether only the limit of the answer is refused, because it is too high."""
-        if not any(name in self.sent for name in ("max_tokens", "max_completion_tokens")):
-            return False
         without_names = re.sub(r"max_\w+", "", self.words)
-        return bool(_ABOUT_ANSWER_LIMIT.search(self.words)) and not _ABOUT_PROMPT.search(without_names)
+        is_limited = any(self._sent_limits())
+        return is_limited and self._says(_ABOUT_ANSWER_LIMIT) and not _ABOUT_PROMPT.search(without_names)
 
     def _is_about_absent_model(self) -> bool:
         if any(code in self.codes.lower() for code in _MODEL_CODES):
             return True
-        if self._names_tools() and re.search(r"support", self.words, re.IGNORECASE):
+        if self._names_tools() and "support" in self.words.lower():
             return False
         model = str(self.sent.get("model") or "")
-        if not model or model not in self.words:
-            return False
-        return self.status == 404 or (bool(_ABOUT_MODEL.search(self.words)) and not self._named_fields())
+        is_named = bool(model) and model in self.words
+        return is_named and (self.status == 404 or (self._says(_ABOUT_MODEL) and not self._named_fields()))
+
+    def _is_about_system_role(self) -> bool:
+        roles = {message.get("role") for message in self.sent.get("messages") or ()}
+        about = _ABOUT_SYSTEM.search(self.words)
+        return "system" in roles and about is not None and ("system" in about[0].lower() or "tool" not in roles)
+
+    def _is_refused_field(self) -> bool:
+        optional = "tools" in self.sent or "response_format" in self.sent
+        return bool(self.refused_fields()) or (optional and self.status in _REFUSALS)
 
     def _names_tools(self) -> bool:
-        return "tools" in self.sent and bool(_ABOUT_TOOLS.search(self.words))
-
-    def _names_a_parameter(self) -> bool:
-        """Return whether a sampling parameter or the form is named, so that the refusal is about that."""
-        return bool(self._named_fields() - {"max_tokens", "max_completion_tokens", "tools", "stream", "model"})
+        return "tools" in self.sent and self._says(_ABOUT_TOOLS)
 
     def _named_fields(self) -> frozenset[str]:
-        extra = self.sent.get("extra_body")
-        names = {*self.sent, *(extra if isinstance(extra, Mapping) else ())} - _NEVER_REFUSED
-        spoken = f"{self.words} {getattr(self.error, 'param', '')}"
-        named = {name for name in names if re.search(rf"(?<![\w]){re.escape(name)}(?!\w)", spoken)}
+        names = {*self.sent, *(self.sent.get("extra_body") or ())} - _NEVER_REFUSED
         if any("reasoning_content" in message for message in self.sent.get("messages") or ()):
-            named |= {"reasoning_content"} if "reasoning_content" in spoken else set()
-        return frozenset(named)
+            names.add("reasoning_content")
+        spoken = f"{self.words} {getattr(self.error, 'param', '')}"
+        return frozenset(name for name in names if re.search(rf"(?<![\w]){re.escape(name)}(?!\w)", spoken))
 
     def refused_fields(self) -> frozenset[str]:
         """Return the sent fields that the refusal names, most specific first."""
@@ -493,19 +393,17 @@ class _Evidence:
             return frozenset({"tools"})
         if sampling := named - {"stream", "response_format", "tools"}:
             return sampling
-        if "response_format" in self.sent and _ABOUT_FORM.search(self.words):
+        if "response_format" in self.sent and self._says(_ABOUT_FORM):
             return frozenset({"response_format"})
         if "stream" in self.sent and re.search(r"\bstream", self.words, re.IGNORECASE):
             return frozenset({"stream"})
         return named
 
-    # Figures
-
     def limit(self) -> int | None:
         """Return the number of tokens that the refusal names as the limit, rather than as the size of the request."""
         for name, value in self.fields:
-            if name in _LIMIT_FIELDS and isinstance(value, int | str) and _integer(str(value)) >= _LEAST_LIMIT:
-                return _integer(str(value))
+            if name in _LIMIT_FIELDS and _integer(value) >= _LEAST_LIMIT:
+                return _integer(value)
         numbers = {number for match in _NUMBERS.finditer(self.words) if (number := _matched(match)) >= _LEAST_LIMIT}
         numbers.discard(self.status or 0)
         limits = {_matched(match) for match in _LIMIT.finditer(self.words)} & numbers
@@ -524,40 +422,14 @@ class _Evidence:
 
     def wait_s(self) -> float | None:
         """Return how long the server asks to wait. None if it doesn't say."""
-        told = (*self._waits_in_headers(), *self._waits_in_body(), *self._resets_in_headers())
-        return next((wait for wait in told if wait is not None and wait >= 0), None)
-
-    def _waits_in_headers(self) -> Iterator[float | None]:
-        if (milliseconds := _seconds(self.headers.get("retry-after-ms"))) is not None:
-            yield milliseconds / 1000
-        yield _until(self.headers.get("retry-after"))
-
-    def _waits_in_body(self) -> Iterator[float | None]:
-        for name, value in self.fields:
-            if name in (
-                "retry_after",
-                "retryafter",
-                "retrydelay",
-                "retry_delay",
-                "estimated_time",
-                "retry_after_seconds",
-            ):
-                yield _seconds(value)
-            elif name == "retry_after_ms":
-                yield None if (milliseconds := _seconds(value)) is None else milliseconds / 1000
-        for match in _WAIT.finditer(self.words):
-            yield _seconds(match[1])
-
-    def _resets_in_headers(self) -> Iterator[float | None]:
-        resets = [
-            (name, wait)
-            for name, value in [*self.headers.items(), *((name, str(value)) for name, value in self.fields)]
-            if re.fullmatch(r"(?:x-)?ratelimit-reset(?:-\w+)*|anthropic-ratelimit-\w+-reset", name)
-            if (wait := _until(value)) is not None
+        waits = [_until(self.named[name], ms=name.endswith("ms")) for name in _WAIT_FIELDS if name in self.named]
+        waits += [_seconds(match[1]) for match in _WAIT.finditer(self.words)]
+        resets = {name: _until(value) for name, value in self.named.items() if _RESET.fullmatch(name)}
+        spent = [
+            wait for name, wait in resets.items() if str(self.named.get(name.replace("reset", "remaining"))) == "0"
         ]
-        spent = [wait for name, wait in resets if self.headers.get(name.replace("reset", "remaining")) == "0"]
-        if waits := spent or [wait for _, wait in resets]:
-            yield max(waits)
+        waits.append(max((wait for wait in spent or resets.values() if wait is not None), default=None))
+        return next((wait for wait in waits if wait is not None and wait >= 0), None)
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -572,50 +444,45 @@ def _matched(match: re.Match[str]) -> int:
     return _integer(digits) * (1000 if thousands else 1)
 
 
-def _integer(digits: str) -> int:
-    plain = re.sub(r"\D", "", digits) if re.fullmatch(r"\d[\d\W_]*", digits.strip()) else ""
+def _integer(value: Any) -> int:
+    """Return a number, or that in a text such as 4,096. 0 if it is none."""
+    digits = str(value).strip() if isinstance(value, int | str) else ""
+    plain = re.sub(r"\D", "", digits) if re.fullmatch(r"\d[\d\W_]*", digits) else ""
     return int(plain) if plain and len(plain) < 12 else 0
 
 
-_UNITS = {"ms": 0.001, "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE)
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|[smhd]?)[a-z]*", re.IGNORECASE)
+_UNITS = {"ms": 0.001, "": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
-def _seconds(value: Any) -> float | None:
-    """Return a duration such as 20, "20", "20s", "1m2.5s", "6ms" or "1.5 seconds" in seconds. None if it is none."""
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, int | float):
-        return float(value)
-    total, found = 0.0, False
-    for number, unit in _DURATION.findall(str(value)):
-        unit = unit.lower()
-        factor = _UNITS.get(unit) or _UNITS.get(unit.removesuffix("s")) or (1 if not unit and not found else None)
-        if factor is None:
-            break
-        total, found = total + float(number) * factor, True
-    return total if found else None
+def _seconds(text: str) -> float | None:
+    """Return a duration such as 20, 20s, 1m2.5s, 6ms or 1.5 seconds in seconds. None if it is none."""
+    parts = _DURATION.findall(text)
+    return sum(float(number) * _UNITS[unit.lower()] for number, unit in parts) if parts else None
 
 
-def _until(value: str | None) -> float | None:
-    """Return the seconds until a time: a duration, an HTTP date, an ISO time, or seconds or milliseconds since 1970."""
-    if value is None or not value.strip():
-        return None
-    if re.fullmatch(r"\s*\d+(?:\.\d+)?\s*", value) and float(value) > 1e9:
-        moment = float(value)
-        return max(0.0, (moment / 1000 if moment > 1e11 else moment) - time.time())
-    if re.fullmatch(r"\s*[\d.][\d.a-zA-Z\s]*", value):
-        return _seconds(value)
-    try:
-        moment_at = parsedate_to_datetime(value)
-    except (TypeError, ValueError):
+def _until(value: Any, *, ms: bool = False) -> float | None:
+    """Return the seconds until a time: a duration, an HTTP date, an ISO time, or seconds or milliseconds since 1970.
+
+    Args:
+        ms: Whether a number is in milliseconds.
+    """
+    text = str(value).strip()
+    if re.fullmatch(r"\d+(?:\.\d*)?|\.\d+", text):
+        number = float(text)
+        if number > 1e9:
+            return max(0.0, (number / 1000 if number > 1e11 else number) - time.time())
+        return number / 1000 if ms else number
+    if re.fullmatch(r"[\d.][\d.a-zA-Z\s]*", text):
+        return _seconds(text)
+    for read in (parsedate_to_datetime, datetime.fromisoformat):
         try:
-            moment_at = datetime.fromisoformat(value)
-        except ValueError:
-            return None
-    if moment_at.tzinfo is None:
-        moment_at = moment_at.replace(tzinfo=UTC)
-    return max(0.0, moment_at.timestamp() - time.time())
+            moment = read(text)
+        except (TypeError, ValueError):
+            continue
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return max(0.0, moment.timestamp() - time.time())
+    return None
 
 
 # Our own errors
@@ -634,6 +501,28 @@ def _masked(text: str, secrets: Sequence[str]) -> str:
     return text
 
 
+_UNREACHABLE = {
+    FailureKind.REDIRECT: "{url} redirects to {reason} ({code}). Redirects are not followed. Correct the URL.",
+    FailureKind.WEB_PAGE: (
+        "{url} sent a web page ({code}). It is not a model server. Correct the URL: most end in /v1."
+    ),
+    FailureKind.WRONG_ADDRESS: ("{url} has no chat completions ({code}: {reason}). Correct the URL: most end in /v1."),
+    FailureKind.NO_MODEL: (
+        "{url} does not serve the model {model!r} ({code}: {reason}). "
+        "Correct the model name, download the model, or correct the URL: most end in /v1."
+    ),
+    FailureKind.REJECTED_KEY: (
+        "{url} rejected the API key ({code}: {reason}). Set OPENAI_API_KEY or client_api_key to a valid key."
+    ),
+    FailureKind.NO_CREDIT: "{url} requires payment ({code}: {reason}).",
+    FailureKind.ABSENT: (
+        "Can't connect to {url} for the model {model!r} ({reason}). Start the server, or correct its URL "
+        "(OPENAI_BASE_URL, client_base_url or the base URL of the role)."
+    ),
+}
+"""The messages of failures that don't end by asking again."""
+
+
 def as_llm_error(failure: Failure, *, model: str, base_url: str, has_answered: bool = False) -> LLMError:
     """Return the error of ours for a failure.
 
@@ -643,45 +532,11 @@ def as_llm_error(failure: Failure, *, model: str, base_url: str, has_answered: b
     Args:
         has_answered: Whether the server has answered before. If so, a web page is treated as a temporary proxy error.
     """
-    detail = failure.reason
-    code = f"HTTP {failure.status}" if failure.status else failure.error_type
-    match failure.kind:
-        case FailureKind.REDIRECT:
-            return LLMUnreachable(
-                f"{base_url} redirects to {failure.location or 'another address'} ({code}). "
-                "Redirects are not followed. Correct the URL."
-            )
-        case FailureKind.WRONG_ADDRESS if failure.is_page:
-            status = f" ({code})" if failure.status else ""
-            if has_answered:
-                return MalformedResponse(
-                    f"{base_url} sent a web page instead of an answer of the model {model!r}{status}."
-                )
-            return LLMUnreachable(
-                f"{base_url} sent a web page{status}. It is not a model server. Correct the URL: most end in /v1."
-            )
-        case FailureKind.WRONG_ADDRESS:
-            return LLMUnreachable(
-                f"{base_url} has no chat completions ({code}: {detail}). Correct the URL: most end in /v1."
-            )
-        case FailureKind.NO_MODEL:
-            return LLMUnreachable(
-                f"{base_url} does not serve the model {model!r} ({code}: {detail}). "
-                "Correct the model name, download the model, or correct the URL: most end in /v1."
-            )
-        case FailureKind.REJECTED_KEY:
-            return LLMUnreachable(
-                f"{base_url} rejected the API key ({code}: {detail}). "
-                "Set OPENAI_API_KEY or client_api_key to a valid key."
-            )
-        case FailureKind.NO_CREDIT:
-            return LLMUnreachable(f"{base_url} requires payment ({code}: {detail}).")
-        case FailureKind.ABSENT:
-            return LLMUnreachable(
-                f"Can't connect to {base_url} for the model {model!r} ({detail}). Start the server, or correct its URL "
-                "(OPENAI_BASE_URL, client_base_url or the base URL of the role)."
-            )
-        case FailureKind.MALFORMED:
-            return MalformedResponse(f"The model {model!r} at {base_url} sent a malformed response ({detail}).")
-        case _:
-            return LLMError(f"The model {model!r} at {base_url} failed ({code}: {detail}).")
+    kind, code, reason = failure.kind, failure.code, failure.reason
+    if kind is FailureKind.MALFORMED:
+        return MalformedResponse(f"The model {model!r} at {base_url} sent a malformed response ({reason}).")
+    if kind is FailureKind.WEB_PAGE and has_answered:
+        return MalformedResponse(f"{base_url} sent a web page instead of an answer of the model {model!r} ({code}).")
+    if kind in _UNREACHABLE:
+        return LLMUnreachable(_UNREACHABLE[kind].format(url=base_url, model=model, code=code, reason=reason))
+    return LLMError(f"The model {model!r} at {base_url} failed ({code}: {reason}).")
