@@ -325,13 +325,12 @@ def test_any_texts_can_be_compared(older, newer):
     assert compare(older, newer).relation in ("same", "adds", "conflict", "unsure")
 
 
-@given(SENTENCES | TEXTS)
-@example('one (two) three, 5" 7 "dark lamp" Captain\'s rope; aB 5 mW no, exit')
-def test_text_without_the_distinctive_words_is_about_something_else(text):
-    stems = distinctive_stems(text)
-    significant = [readings.keys() for readings in read(text).significant]
-    assert stems <= frozenset().union(*significant)
-    assert not stems or sum(readings <= stems for readings in significant) > 1
+@given(SENTENCES | TEXTS, SENTENCES | TEXTS)
+@example('one (two) three, 5" 7 "dark lamp" Captain\'s rope; aB 5 mW no, exit', "The lamp is dark.")
+def test_text_without_the_distinctive_words_is_about_something_else(older, newer):
+    distinctive = distinctive_stems(older)
+    is_other = bool(distinctive) and read(newer).stems.isdisjoint(distinctive)
+    assert not is_other or compare(older, newer).relation == "unsure"
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 from tests.fixtures.memory import Answers, memory, remember
 from zorkgpt.errors import LLMError
 from zorkgpt.memory.answers import MemorySynthesisResponse
-from zorkgpt.memory.asking import AnswerCache, AnsweredQuestion, Trigger
+from zorkgpt.memory.asking import AnswerCache, Trigger
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
@@ -16,6 +16,7 @@ from zorkgpt.memory.models import Thing, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.tables import AnswerTable
+from zorkgpt.memory.synthesis import SynthesisRequest
 
 
 def cached_answers(manager):
@@ -327,10 +328,11 @@ def test_failed_question_is_asked_again(play, state, failure):
 
 def test_unusable_cache_is_logged_once(tmp_path, caplog):
     (tmp_path / "Memories.md.sqlite").mkdir()
-    judgments = AnswerCache(AnswerTable(sidecar(tmp_path / "Memories.md")), logging.getLogger("test"))
-    for key in ("key", "other", "third"):
-        judgments.keep(key, AnsweredQuestion(NOTHING, frozenset()))
-    assert judgments.answer("key") is None
+    judgments = AnswerCache(AnswerTable(sidecar(tmp_path / "Memories.md")), "judge", logging.getLogger("test"))
+    question = SynthesisRequest(5, "Hall", "pull rug", "It moves.", ZMachineContext())
+    for _ in range(3):
+        judgments.keep(question, NOTHING, [()])
+    assert judgments.same(question) is None
     assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 

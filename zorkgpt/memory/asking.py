@@ -3,9 +3,10 @@
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, is_dataclass
 from enum import StrEnum
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt.errors import MemoryStoreError
@@ -55,47 +56,20 @@ _NOT_IF_KNOWN = frozenset({Trigger.LOCATION, Trigger.FIRST_VISIT, Trigger.LONG_R
 """Reasons that don't count if the outcome was already known."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnsweredQuestion:
-    """An answer, and the memories that it depends on."""
-
-    answer: "MemorySynthesisResponse"
-    memories: frozenset[str]
-    """The `fingerprints` of the memories that the model saw, and of the lasting memories after the answer."""
-
-    @classmethod
-    def of(
-        cls, answer: "MemorySynthesisResponse", before: Iterable[Memory], after: Iterable[Memory]
-    ) -> "AnsweredQuestion":
-        """Return the answer with the memories of the place before and after it was applied."""
-        lasting = (memory for memory in after if memory.persistence.outlives_episode)
-        return cls(answer, fingerprints((*before, *lasting)))
-
-    def holds(self, memories: Iterable[Memory]) -> bool:
-        """Return whether all memories that the answer depends on are among these. Further memories don't matter."""
-        return self.memories <= fingerprints(memories)
-
-
-def should_ask(
-    turn: SynthesisRequest,
-    *,
-    answered: AnsweredQuestion | None = None,
-    is_routine: bool = False,
-) -> tuple[Trigger, ...]:
+def should_ask(turn: SynthesisRequest, *, is_answered: bool = False) -> tuple[Trigger, ...]:
     """Return the reasons to ask what a turn teaches. Empty if there is no need to ask.
 
     Deaths, score changes and turns that may settle an unconfirmed memory always need a question.
 
     Args:
         turn: The turn with everything the model would see.
-        answered: The earlier answer for the same turn, if any. See `turn_key`.
-        is_routine: Whether a similar turn taught nothing new. See `routine_key` and `look_key`.
+        is_answered: Whether an earlier answer applies. See `AnswerCache`.
     """
     context = turn.context
     reasons = tuple(trigger for trigger, applies in _RULES.items() if applies(turn, context))
     if context.died or context.score_delta or may_settle(turn):
         return reasons
-    if is_routine or (answered is not None and answered.holds(turn.believed)):
+    if is_answered:
         return ()
     if is_known(turn):
         return tuple(reason for reason in reasons if reason not in _NOT_IF_KNOWN)
@@ -174,7 +148,7 @@ def changes_anything(turn: SynthesisRequest) -> bool:
 def turn_key(turn: SynthesisRequest, judge: str) -> str:
     """Return a key that is equal only for turns that look the same to `judge`.
 
-    Memories are compared by `AnsweredQuestion`. Turn numbers, visit counts, the map and the player's reasoning are
+    Memories are compared by `AnswerCache`. Turn numbers, visit counts, the map and the player's reasoning are
     ignored.
     """
     context = _fields(turn.context)
@@ -259,21 +233,51 @@ def _fields(value: Any) -> dict[str, Any]:
 
 
 class AnswerCache:
-    """Answers by the keys of their turns, shared by all processes. Read and write errors are logged and ignored."""
+    """Answers by the keys of their turns, shared by all processes. Read and write errors are logged and ignored.
 
-    def __init__(self, table: AnswerTable, log: logging.Logger) -> None:
+    An answer applies as long as all memories that it depends on are believed. Further memories don't matter.
+
+    Args:
+        judge: The name of what answers.
+    """
+
+    def __init__(self, table: AnswerTable, judge: str, log: logging.Logger) -> None:
         self._table = table
+        self._judge = judge
         self._log = log
         self._has_failed = False
 
-    def answer(self, key: str) -> AnsweredQuestion | None:
-        """Return the last answer for a turn. None if there is none or it can't be read."""
+    def same(self, turn: SynthesisRequest) -> "MemorySynthesisResponse | None":
+        """Return the last answer for the same turn. None if none applies or it can't be read."""
+        return self._read(turn_key(turn, self._judge), turn)
+
+    def similar(self, turn: SynthesisRequest) -> "MemorySynthesisResponse | None":
+        """Return the last answer for a similar turn, which taught nothing else. None as for `same`."""
+        key = routine_key(turn, self._judge) or look_key(turn, self._judge)
+        return self._read(key, turn) if key else None
+
+    def keep(
+        self, turn: SynthesisRequest, answer: "MemorySynthesisResponse", after: Sequence[Sequence[Memory]]
+    ) -> None:
+        """Store an answer for the same turn and for similar ones.
+
+        Args:
+            after: The current memories of each of the turn's places after the answer was applied.
+        """
+        self._write(turn_key(turn, self._judge), answer, (*turn.believed, *filter(_is_lasting, chain(*after))))
+        taught = answer.facts() or answer.confirm_memory_titles or answer.invalidate_memory_titles
+        if (key := routine_key(turn, self._judge)) and not taught:
+            self._write(key, answer, ())
+        if key := look_key(turn, self._judge):
+            self._write(key, answer, filter(_is_lasting, after[-1]))
+
+    def _read(self, key: str, turn: SynthesisRequest) -> "MemorySynthesisResponse | None":
         from zorkgpt.memory.answers import MemorySynthesisResponse
 
         try:
             stored: Any = self._table.get(key)
             answer = MemorySynthesisResponse.model_validate(stored["answer"])
-            return AnsweredQuestion(answer, frozenset(map(str, stored["memories"])))
+            return answer if fingerprints(turn.believed).issuperset(stored["memories"]) else None
         except MemoryStoreError as error:
             self._fail("answers not read", error)
         except (KeyError, TypeError, ValueError):
@@ -281,14 +285,17 @@ class AnswerCache:
             pass
         return None
 
-    def keep(self, key: str, answered: AnsweredQuestion) -> None:
-        """Store an answer."""
-        answer = answered.answer.model_dump(mode="json", exclude={"reasoning"}, exclude_defaults=True)
+    def _write(self, key: str, answer: "MemorySynthesisResponse", memories: Iterable[Memory]) -> None:
+        content = answer.model_dump(mode="json", exclude={"reasoning"}, exclude_defaults=True)
         try:
-            self._table.put(key, {"answer": answer, "memories": sorted(answered.memories)})
+            self._table.put(key, {"answer": content, "memories": sorted(fingerprints(memories))})
         except MemoryStoreError as error:
             self._fail("answer not written", error)
 
     def _fail(self, message: str, error: MemoryStoreError) -> None:
         self._log.log(logging.DEBUG if self._has_failed else logging.WARNING, message, extra={"reason": str(error)})
         self._has_failed = True
+
+
+def _is_lasting(memory: Memory) -> bool:
+    return memory.persistence.outlives_episode

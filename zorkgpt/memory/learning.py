@@ -11,16 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from zorkgpt import telemetry
 from zorkgpt.errors import LLMError, MemoryRefused, MemoryStoreError
-from zorkgpt.memory.asking import (
-    AnswerCache,
-    AnsweredQuestion,
-    confirmed_memory,
-    look_key,
-    routine_key,
-    should_ask,
-    states_outcome,
-    turn_key,
-)
+from zorkgpt.memory.asking import AnswerCache, confirmed_memory, should_ask, states_outcome
 from zorkgpt.memory.claims import State
 from zorkgpt.memory.conditions import Rivals, conditions, is_opposed, rivals
 from zorkgpt.memory.episode import EpisodeState
@@ -114,7 +105,8 @@ class Learner:
         self._log = log
         # By default, assume that a model answers: this costs something, and the answer may have mistakes.
         self._asks_a_model = setting(synthesizer, "asks_a_model", True)
-        self._answers = AnswerCache(writer.store.answers, log) if self._asks_a_model else None
+        judge = type(synthesizer).__name__
+        self._answers = AnswerCache(writer.store.answers, judge, log) if self._asks_a_model else None
         self._changed_at: list[int] = []
         """The value of `LearningCounts.turns` at each recent change of a lasting memory by the model. (Turn numbers are
         optional.)"""
@@ -292,9 +284,7 @@ class Learner:
         Returns:
             Whether there was an answer.
         """
-        synthesizer_name = type(synthesizer).__name__
-        keys = tuple(make(request, synthesizer_name) for make in (turn_key, routine_key, look_key))
-        asked, answer = self._asked_or_reused(request, synthesizer, *keys)
+        asked, answer = self._asked_or_reused(request, synthesizer)
         if answer is None:
             return False
         protected = self._unconfirmed(synthesizer, asked, answer) if self._asks_a_model else set()
@@ -315,50 +305,35 @@ class Learner:
                 self._log.info("memory ignored: %s", refusal, extra={"location_id": request.location_id})
             except MemoryStoreError:
                 all_kept = False
-        if all_kept and asked.triggers:
-            self._keep_answer(asked, answer, *keys)
+        if all_kept and asked.triggers and self._answers is not None:
+            self._answers.keep(asked, answer, [self._known.current(each.location_id) for each in asked.places])
         return True
 
     def _asked_or_reused(
-        self, request: SynthesisRequest, synthesizer: MemorySynthesizer, key: str, routine: str, look: str
+        self, request: SynthesisRequest, synthesizer: MemorySynthesizer
     ) -> "tuple[SynthesisRequest, MemorySynthesisResponse | None]":
         """Return the request, with its triggers if it was asked, and the answer.
 
         The answer is None if there is none, or if the turn only confirms memories, which are then counted.
         """
-        answers = self._answers
-        answered = answers.answer(key) if answers is not None else None
-        similar = answers.answer(routine or look) if answers is not None and (routine or look) else None
-        if similar is not None and not similar.holds(request.believed):
-            similar = None
-        reasons = should_ask(request, answered=answered, is_routine=similar is not None)
+        same = similar = None
+        if self._answers is not None:
+            same = self._answers.same(request)
+            similar = self._answers.similar(request) if same is None else None
+        reasons = should_ask(request, is_answered=same is not None or similar is not None)
         if reasons:
             request = replace(request, triggers=tuple(reason.value for reason in reasons))
             return request, self._asked(synthesizer, request)
-        if answered is not None and answered.holds(request.believed):
-            self.counts.judged_before += 1
-            return request, answered.answer
+        self.counts.judged_before += same is not None or similar is not None
         if similar is not None:
-            self.counts.judged_before += 1
-            self._see_answer_again(request, similar.answer)
-        elif not request.context.location_changed and (known := confirmed_memory(request)):
+            # It may be about another action. The place of arrival is the same.
+            place, titles = request.places[-1].location_id, {fact.memory_title for fact in similar.facts()}
+            for memory in self._known.current(place):
+                if memory.title in titles:
+                    self._see_again(place, memory, request.context.turn)
+        elif same is None and not request.context.location_changed and (known := confirmed_memory(request)):
             self._see_again(request.location_id, known, request.context.turn)
-        return request, None
-
-    def _keep_answer(
-        self, asked: SynthesisRequest, answer: "MemorySynthesisResponse", key: str, routine: str, look: str
-    ) -> None:
-        """Keep an answer for the same question and for similar ones."""
-        answers = self._answers
-        if answers is None:
-            return
-        after = [memory for each in asked.places for memory in self._known.current(each.location_id)]
-        answers.keep(key, AnsweredQuestion.of(answer, asked.believed, after))
-        if routine and not (answer.facts() or answer.confirm_memory_titles or answer.invalidate_memory_titles):
-            answers.keep(routine, AnsweredQuestion(answer, frozenset()))
-        if look:
-            learned = self._known.current(asked.places[-1].location_id)
-            answers.keep(look, AnsweredQuestion.of(answer, (), learned))
+        return request, same
 
     def _confirm_memories(self, request: SynthesisRequest, answer: "MemorySynthesisResponse") -> None:
         memories = (*request.of_places, *request.elsewhere)
@@ -373,13 +348,6 @@ class Learner:
         with writer.refusals_logged(), writer.changing_memory(place, located.memory) as (draft, known):
             observed = draft.see_again(place, known, turn, self._state.episode)
             draft.replace(place, observed, replace(observed, status=MemoryStatus.ACTIVE), "edited", "confirmed")
-
-    def _see_answer_again(self, request: SynthesisRequest, answer: "MemorySynthesisResponse") -> None:
-        """Count another observation of the memories that an earlier answer gave for the current place."""
-        place, titles = request.places[-1].location_id, {fact.memory_title for fact in answer.facts()}
-        for memory in self._known.current(place):
-            if memory.title in titles:
-                self._see_again(place, memory, request.context.turn)
 
     def _asked(self, synthesizer: MemorySynthesizer, request: SynthesisRequest) -> "MemorySynthesisResponse | None":
         """Ask, and ask again if the answer looks wrong. Returns None if there was no answer."""

@@ -68,13 +68,6 @@ def relation_of(older: str, newer: str) -> TextRelation:
     - `unsure`: anything else, including texts about different things.
     """
     first, second = read(older), read(newer)
-    # Most pairs end here: two words of the older text have no counterpart in the newer one.
-    lacks, missing = second.stems.isdisjoint, 0
-    for stems in first.significant:
-        if lacks(stems):
-            missing += 1
-            if missing > 1:
-                return "unsure"
     if not first.words or not second.words:
         return "same" if older.strip() == newer.strip() else "unsure"
     if covered := _covers(first, second):
@@ -129,12 +122,6 @@ class Text:
         """The stems of all words, and the owners: "captain" of "captain's"."""
         owners = [word[:-2] for word in self.words if word.endswith("'s")]
         return frozenset(owners).union(*map(_readings, self.words))
-
-    @cached_property
-    def significant(self) -> tuple[Mapping[str, Form], ...]:
-        """The stems of each word that a text with the same meaning must have, longest word first."""
-        words = sorted(set(self.words) - _MAY_BE_LEFT_OUT, key=len, reverse=True)
-        return tuple([_readings(word) for word in words if not word.endswith("'s")])
 
     def part(self, start: int, end: int | None = None) -> "Text":
         cut = slice(start, end)
