@@ -135,7 +135,7 @@ def test_unreadable_or_unwritable_file_is_an_error(store, tmp_path):
     with pytest.raises(MemoryStoreError, match="Can't read .*missing.md: No such file"):
         read_memories(tmp_path / "missing.md")
     with AgentMemory.open(tmp_path / "m.sqlite") as agent_memory, pytest.raises(MemoryStoreError, match="folder"):
-        agent_memory.export_memories(tmp_path / "Memories.md" / "folder" / "copy.md")
+        agent_memory.export(tmp_path / "Memories.md" / "folder" / "copy.md")
 
 
 def test_conversion_requires_an_empty_store(store, tmp_path):

@@ -146,7 +146,7 @@ def test_file_is_imported_without_the_text_between_memories(postgres, tmp_path):
     source.write_bytes(BY_HAND)
     with postgres.open() as manager, SimpleMemoryManager.open(source) as file:
         assert manager.import_memories(source) == 2
-        manager.export_memories(copy)
+        manager.export(copy)
         assert "Mine: don't touch." not in copy.read_text()
         assert manager.memory_cache == file.memory_cache == SimpleMemoryManager.open(copy).memory_cache
         assert manager.store.journal.lasting() == manager.memory_cache

@@ -216,7 +216,7 @@ class ScopeMachine(RuleBasedStateMachine):
     def copy(self, name):
         path = self.folder / "copy.md"
         memory = self.tenants[name]
-        self.call(name, "export_memories", path)
+        self.call(name, "export", path)
         text = path.read_text()
         assert not [word for word in {*SCOPES} - SEEN[name] if word in text]
         assert "acme" not in text

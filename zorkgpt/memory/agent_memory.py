@@ -789,7 +789,7 @@ class AgentMemory:
             relative = (each.relative_to(self._scope) for each in located)
             return by_place((each.location_id, each.memory) for each in relative)
 
-    def export_memories(self, path: Path | str) -> None:
+    def export(self, path: Path | str) -> None:
         """Write all lasting memories to a Markdown file and replace what it contained.
 
         Raises:

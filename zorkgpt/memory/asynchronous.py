@@ -84,6 +84,6 @@ class AsyncMemory:
     new_episode = _in_a_thread(AgentMemory.new_episode)
     history = _in_a_thread(AgentMemory.history)
     as_of = _in_a_thread(AgentMemory.as_of)
-    export_memories = _in_a_thread(AgentMemory.export_memories)
+    export = _in_a_thread(AgentMemory.export)
     import_memories = _in_a_thread(AgentMemory.import_memories)
     close = _in_a_thread(AgentMemory.close)
