@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -82,15 +81,29 @@ def old_file(tmp_path):
     return path
 
 
-def test_history_of_the_first_format_is_set_aside(old_file, caplog):
+def test_history_of_the_first_format_is_set_aside_and_can_be_copied_later(old_file, caplog):
+    aside, new = Path(f"{old_file}.sqlite.earlier-1"), old_file.with_name("new.md")
     with SimpleMemoryManager.open(old_file) as manager:
         assert [located.memory.title for located in manager.all_memories()] == ["Rug"]
+        wrote = "an earlier version of zorkgpt wrote the history, and `zorkgpt memories convert NEW --file"
+        assert f"{wrote} {old_file}` copies it" in caplog.text
         manager.add_memory(5, "Hall", Memory("NOTE", "Lamp", 1, "2", None, "The lamp is bright.", "permanent"))
-    assert "record set aside: the history before now is in the old file" in caplog.text
-    with closing(sqlite3.connect(f"{old_file}.sqlite.damaged-1")) as connection:
-        assert connection.execute("SELECT place FROM zorkgpt_journal").fetchall() == [("5",)]
+    assert f"{wrote} {aside}` copies it" in caplog.text
     with SimpleMemoryManager.open(old_file) as manager:
         assert [located.memory.title for located in manager.all_memories()] == ["Rug", "Lamp"]
+    assert CliRunner().invoke(app, ["convert", str(new), "--file", str(aside)]).exit_code == 0
+    with SimpleMemoryManager.open(new) as manager:
+        assert [change.source for change in manager.history("Rug")] == ["person"]
+
+
+def test_forgotten_memory_is_erased_from_an_earlier_history(old_file):
+    aside = Path(f"{old_file}.sqlite.earlier-1")
+    with SimpleMemoryManager.open(old_file) as manager:
+        manager.add_memory(5, "Hall", Memory("NOTE", "Lamp", 1, "2", None, "The lamp is bright.", "permanent"))
+        assert b"The rug hides a door." in aside.read_bytes()
+        manager.forget("Rug")
+    assert b"The rug hides a door." not in aside.read_bytes()
+    assert CliRunner().invoke(app, ["convert", str(old_file.with_name("new.md")), "--file", str(aside)]).exit_code == 0
 
 
 def test_history_of_the_first_format_is_copied(old_file):

@@ -34,6 +34,9 @@ FIRST_KIND = 0x5A6D
 """The `application_id` of memories in the first format, in which they were stored as Markdown."""
 FIRST_JOURNAL = 0x5A6A
 """The `application_id` of the first files beside a memory file."""
+_WRITTEN_EARLIER = "an earlier version of zorkgpt wrote it"
+_EARLIER = "an earlier version of zorkgpt wrote the history, and `zorkgpt memories convert NEW --file {}` copies it"
+"""`{}` is the file to copy from."""
 
 _inherited: "list[Connection]" = []
 """Connections of the parent process. Kept because a child must not close them, not even by garbage collection."""
@@ -366,7 +369,8 @@ class SqliteDatabase:
     def _without_file(self, error: Exception) -> "Connection":
         """Return a connection to an empty database, because the file can't be read. A write renames a damaged file."""
         if not self.trouble:
-            log.warning("record not read", extra={"path": str(self.path), "error": str(error)})
+            phrase = _EARLIER.format(self.path.with_suffix("")) if str(error) == _WRITTEN_EARLIER else "record not read"
+            log.warning(phrase, extra={"path": str(self.path), "error": str(error)})
         self.trouble, self._damaged = str(error), self._inode() if _is_damage(error) else 0
         return self._connect(private=True, inode=self._inode())
 
@@ -468,10 +472,13 @@ class SqliteDatabase:
     def _set_aside(self, trouble: str) -> None:
         self._drop()
         self._damaged = 0
-        aside = next(path for number in range(1, 1000) if not (path := Path(f"{self.path}.damaged-{number}")).exists())
+        name = f"{self.path}.earlier-" if trouble == _WRITTEN_EARLIER else f"{self.path}.damaged-"
+        aside = next(path for number in range(1, 1000) if not (path := Path(f"{name}{number}")).exists())
         os.rename(self.path, aside)
-        extra = {"path": str(self.path), "error": trouble, "set_aside": str(aside)}
-        log.warning("record set aside: the history before now is in the old file", extra=extra)
+        phrase = "record set aside: the history before now is in the old file"
+        if trouble == _WRITTEN_EARLIER:
+            phrase = f"record set aside: {_EARLIER.format(aside)}"
+        log.warning(phrase, extra={"path": str(self.path), "error": trouble, "set_aside": str(aside)})
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
@@ -557,7 +564,7 @@ def _earlier_version() -> Exception:
     """Return the error for a file of an earlier version, which is replaced like a damaged one."""
     from sqlite3 import DatabaseError
 
-    error = DatabaseError("an earlier version of zorkgpt wrote it")
+    error = DatabaseError(_WRITTEN_EARLIER)
     error.sqlite_errorname = "SQLITE_NOTADB"
     return error
 

@@ -14,6 +14,7 @@ from zorkgpt.memory.places import is_place, path_of
 from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
 from zorkgpt.memory.storage.book import MemoryBook
 from zorkgpt.memory.storage.document import parse, render
+from zorkgpt.memory.storage.earlier import earlier_store
 from zorkgpt.memory.storage.escaping import single_spaced
 from zorkgpt.memory.storage.lasting import EVERY, Prefix
 from zorkgpt.memory.storage.markdown import sidecar
@@ -103,6 +104,9 @@ def forget(store: Store, traces: Traces, runs: Path) -> None:
         for beside in sorted(path.parent.glob(f"{path.name}.*")):
             if beside.suffix == ".backup" or ".damaged-" in beside.name:
                 _clean_markdown(beside, traces)
+            elif ".earlier-" in beside.name and (earlier := earlier_store(beside)) is not None:
+                with closing(earlier):
+                    earlier.erase(traces)
         # Snapshots and runs belong to the whole memory.
         if not store.scope.path:
             _clean_runs(path, runs, traces)
