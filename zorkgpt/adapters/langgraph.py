@@ -1,6 +1,8 @@
 """The memory as a store for LangGraph: namespaces are places, keys are titles, values are texts."""
 
 import asyncio
+import logging
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -22,7 +24,6 @@ from zorkgpt.adapters.langgraph_encoding import (
     ttl_of,
     value_of_text,
 )
-from zorkgpt.adapters.langgraph_ttl import TtlSweeper
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
@@ -53,6 +54,8 @@ with importing("langgraph"):
 if TYPE_CHECKING:
     # Loaded only where items are searched by vectors.
     from zorkgpt.adapters.langgraph_index import VectorIndex
+
+_log = logging.getLogger(__name__)
 
 _INDEX = "index"
 """In the metadata of an item: the searched fields, if they differ from the store's default."""
@@ -109,7 +112,12 @@ class MemoryBaseStore(BaseStore):
         self._memory = memory
         self._index = None if index is None else _vector_index(memory, index)
         self.ttl_config = ttl
-        self._sweeper = TtlSweeper(self.sweep_ttl)
+        self._guard = threading.Lock()
+        self._sweeper: threading.Thread | None = None
+        self._swept: Future[None] = Future()
+        """Done when the thread ends."""
+        self._swept.cancel()
+        self._stopping = threading.Event()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Run all reads, then write all puts and deletions in one transaction. The last one for a key wins.
@@ -166,7 +174,19 @@ class MemoryBaseStore(BaseStore):
             done.set_result(None)
             return done
         configured = self.ttl_config.get("sweep_interval_minutes")
-        return self._sweeper.start(sweep_interval_minutes or configured or _SWEEP_INTERVAL_MINUTES)
+        minutes = sweep_interval_minutes or configured or _SWEEP_INTERVAL_MINUTES
+        if not 0 < minutes * 60 <= threading.TIMEOUT_MAX:
+            raise ValueError(f"The interval is {minutes} minutes, but it must be positive.")
+        with self._guard:
+            if self._swept.done():
+                swept: Future[None] = Future()
+                stopping = threading.Event()
+                self._swept, self._stopping = swept, stopping
+                swept.add_done_callback(lambda done: stopping.set())
+                arguments = (minutes * 60, stopping, swept)
+                self._sweeper = threading.Thread(target=self._sweep, args=arguments, daemon=True, name="ttl-sweeper")
+                self._sweeper.start()
+            return self._swept
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
         """Stop the thread.
@@ -177,7 +197,22 @@ class MemoryBaseStore(BaseStore):
         Returns:
             False if it is still running.
         """
-        return self._sweeper.stop(timeout)
+        with self._guard:
+            sweeper = self._sweeper
+            self._stopping.set()
+        if sweeper is not None:
+            sweeper.join(timeout)
+        return sweeper is None or not sweeper.is_alive()
+
+    def _sweep(self, interval_s: float, stopping: threading.Event, swept: "Future[None]") -> None:
+        while not stopping.wait(interval_s):
+            try:
+                if deleted := self.sweep_ttl():
+                    _log.info("expired items deleted", extra={"count": deleted})
+            except Exception as error:
+                _log.warning("expired items not deleted", extra={"error": str(error)})
+        if swept.set_running_or_notify_cancel():
+            swept.set_result(None)
 
     def _result(self, op: Op, puts: list[PutOp], read: list[tuple[PlaceKey, Memory]]) -> Result:
         """Return the result of an operation. Collects puts, and the memories whose time to live starts again."""

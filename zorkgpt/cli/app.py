@@ -1,13 +1,12 @@
 """The commands and their options. The code of a command is imported when it runs."""
 
 from functools import cache, partial
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from zorkgpt.cli.options import EvalOptions, GameOption, PlayOptions, takes_options
+from zorkgpt.cli.options import EvalOptions, GameOption, PlayOptions, ViewOptions, takes_options
 from zorkgpt.cli.paths import WorkdirOption
 from zorkgpt.cli.process import ExitCode, announce_start
 from zorkgpt.errors import LLMUnreachable, ZorkGPTError
@@ -82,35 +81,12 @@ def play(options: PlayOptions) -> None:
 
 
 @app.command("view")
-def show_page(
-    runs: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="RUN",
-            help="Story folder, or an episode folder below runs/. Several are shown side by side.",
-        ),
-    ] = None,
-    workdir: WorkdirOption = None,
-    game: GameOption = None,
-    host: Annotated[
-        str | None,
-        typer.Option("--host", help="Listen on this address, so that other machines with the token can connect."),
-    ] = None,
-    port: Annotated[
-        int | None, typer.Option("--port", min=0, max=65535, help="Port. [default: 8765, or a free port]")
-    ] = None,
-    edit: Annotated[bool, typer.Option("--edit", help="Allow editing, pinning and hiding memories.")] = False,
-    export: Annotated[
-        Path | None, typer.Option("--export", help="Write a single HTML file instead of serving.")
-    ] = None,
-    episodes: Annotated[
-        str | None, typer.Option("--episodes", help="Episodes to export, such as 3-7 or 1,4-6.")
-    ] = None,
-) -> None:
+@takes_options(ViewOptions)
+def show_page(options: ViewOptions) -> None:
     """Show a run in the browser, live or turn by turn."""
     from zorkgpt.cli.view import view_run
 
-    view_run(runs or (), workdir=workdir, game=game, host=host, port=port, edit=edit, export=export, episodes=episodes)
+    view_run(options)
 
 
 @app.command("eval")

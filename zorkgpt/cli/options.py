@@ -1,4 +1,4 @@
-"""The options of `play` and `eval`, as dataclasses whose fields are annotated for Typer."""
+"""The options of `play`, `eval` and `view`, as dataclasses whose fields are annotated for Typer."""
 
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
@@ -168,3 +168,28 @@ class EvalOptions:
     ] = None
     no_pages: Annotated[bool, typer.Option("--no-pages", help="Skip the HTML page of each run.")] = False
     json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False
+
+
+@dataclass(frozen=True)
+class ViewOptions:
+    """The options of `view`."""
+
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="RUN",
+            help="Story folder, or an episode folder below runs/. Several are shown side by side.",
+        ),
+    ] = None
+    workdir: WorkdirOption = None
+    game: GameOption = None
+    host: Annotated[
+        str | None,
+        typer.Option("--host", help="Listen on this address, so that other machines with the token can connect."),
+    ] = None
+    port: Annotated[
+        int | None, typer.Option("--port", min=0, max=65535, help="Port. [default: 8765, or a free port]")
+    ] = None
+    edit: Annotated[bool, typer.Option("--edit", help="Allow editing, pinning and hiding memories.")] = False
+    export: Annotated[Path | None, typer.Option("--export", help="Write a single HTML file instead of serving.")] = None
+    episodes: Annotated[str | None, typer.Option("--episodes", help="Episodes to export, such as 3-7 or 1,4-6.")] = None

@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from zorkgpt.cli.options import ViewOptions
 from zorkgpt.cli.paths import run_configuration
 from zorkgpt.errors import ViewerError
 
@@ -17,38 +18,31 @@ if TYPE_CHECKING:
     from session.game_configuration import GameConfiguration
 
 
-def view_run(
-    runs: Sequence[Path],
-    *,
-    workdir: Path | None,
-    game: str | None,
-    host: str | None,
-    port: int | None,
-    edit: bool,
-    export: Path | None,
-    episodes: str | None,
-) -> None:
+def view_run(options: ViewOptions) -> None:
     """Serve one or more runs until Ctrl-C, or export one to a file.
 
     Raises:
         ZorkGPTError: If there is no run, or if it can't be served or written.
     """
-    if episodes is not None and export is None:
-        raise ViewerError(f"--episodes {episodes} needs --export FILE.")
-    resolved = dict.fromkeys(path.resolve() for path in runs)
-    configs = [run_configuration(path, game) for path in resolved] or [run_configuration(workdir, game)]
+    if options.episodes is not None and options.export is None:
+        raise ViewerError(f"--episodes {options.episodes} needs --export FILE.")
+    resolved = dict.fromkeys(path.resolve() for path in options.runs or ())
+    configs = [run_configuration(path, options.game) for path in resolved]
+    configs = configs or [run_configuration(options.workdir, options.game)]
     folders, config = [Path(each.zork_game_workdir) for each in configs], configs[0]
-    if export is not None:
+    if options.export is not None:
         from zorkgpt.viewer.export import export_run
 
         if len(folders) > 1:
             raise ViewerError(f"--export writes one run, but {len(folders)} were given. Export each to its own file.")
-        size = export_run(folders[0], export, episodes=episodes, config=config)
-        typer.echo(f"Exported to {export} ({size / 1e6:.1f} MB). Open it in a browser.")
+        size = export_run(folders[0], options.export, episodes=options.episodes, config=config)
+        typer.echo(f"Exported to {options.export} ({size / 1e6:.1f} MB). Open it in a browser.")
         return
     from zorkgpt.viewer.server import serve
 
-    serve(folders, host=host, port=port, edit=edit, config=config, ready=partial(_report_address, host))
+    host = options.host
+    ready = partial(_report_address, host)
+    serve(folders, host=host, port=options.port, edit=options.edit, config=config, ready=ready)
 
 
 @contextmanager
