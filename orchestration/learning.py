@@ -60,14 +60,14 @@ class TurnLearner:
             known_way=self._is_known_way(step),
             failed_before=self._graph.has_failed(source.num, step.action),
         )
-        self._ask(memory.take_outcome(source.num, source.name, step.action, step.response, truth))
+        self._ask(memory.take_turn(source.num, source.name, step.action, step.response, truth))
 
     def learn_arrival(self, step: Transition, place: Location) -> bool:
         """Record an arrival without an action, such as the opening. Return False if it is not the first visit."""
         if self._memory is None or not self._memory.is_first_visit(place.num):
             return False
         truth = ground_truth(step, turn=self._state.turn_count, first_visit=True, after=self._game.things())
-        self._ask(self._memory.take_arrival(place.num, place.name, step.response, truth))
+        self._ask(self._memory.take_turn(place.num, place.name, "", step.response, truth, arrival=True))
         return True
 
     def _ask(self, question: SynthesisRequest | None) -> None:

@@ -281,9 +281,9 @@ def _memory(
 
 def _embeddings(config: GameConfiguration, llm: LLM | None) -> EmbeddingProvider | None:
     """Return the configured provider. None without embeddings."""
-    settings = settings_of(config).deduplication
+    settings = settings_of(config)
     # Without a model, use the server for embeddings only if it is the configured provider.
-    uses_server = llm is not None or settings.provider == "llm"
+    uses_server = llm is not None or settings.embedding_provider == "llm"
     provider = configured_embeddings(settings, _EmbeddingServer(config) if uses_server else None)
     if provider is None:
         return None

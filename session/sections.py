@@ -8,13 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 from zorkgpt.bounded import SETTING, parse_json
 from zorkgpt.embeddings.provider import ProviderChoice
 from zorkgpt.llm.settings import LLMSettings
-from zorkgpt.memory.settings import MEMORY_FILE, settings_of
+from zorkgpt.memory.settings import MEMORY_FILE, MemorySettings
 from zorkgpt.memory.storage.postgres import is_postgres
 from zorkgpt.run_folder import EPISODE_LOG, MAP_FILE, STATE_FILE
 
 # Defaults come from the memory library and the model client.
-_MEMORY = settings_of(None)
-_DEDUPLICATION = _MEMORY.deduplication
+_MEMORY = MemorySettings()
 _CLIENT = LLMSettings(roles={})
 _DAY_S = 86400
 """The longest wait: far longer ones overflow the clocks of the system."""
@@ -48,7 +47,7 @@ def _postgres_address(value: str | None) -> str | None:
 class MemorySection(SettingsSection):
     """Display and logging of memories."""
 
-    show_persistence_markers: bool = _MEMORY.budget.markers
+    show_persistence_markers: bool = _MEMORY.show_persistence_markers
     """Mark core memories with [spawn] and ephemeral ones with [session] in the prompt."""
     debug_ephemeral: bool = _MEMORY.debug_ephemeral
     """Log every operation on ephemeral memories."""
@@ -63,11 +62,11 @@ class SimpleMemorySection(SettingsSection):
     """Name of the memory file in the working directory."""
     memory_address: str | None = Field(default=None, repr=False)
     """Address of a PostgreSQL database that is used instead of the file."""
-    max_successful_actions_shown: int = Field(default=_MEMORY.budget.successes, ge=0)
+    max_successful_actions_shown: int = Field(default=_MEMORY.max_successful_actions_shown, ge=0)
     """Maximum SUCCESS memories shown per location."""
-    max_failed_actions_shown: int = Field(default=_MEMORY.budget.failures, ge=0)
+    max_failed_actions_shown: int = Field(default=_MEMORY.max_failed_actions_shown, ge=0)
     """Maximum FAILURE memories shown per location."""
-    max_tokens_per_location: int = Field(default=_MEMORY.budget.tokens, ge=1)
+    max_tokens_per_location: int = Field(default=_MEMORY.max_tokens_per_location, ge=1)
     """Maximum tokens of all memories shown per location."""
     audit: bool = True
     """Check core memories against the new world when an episode begins, and mark contradicted ones as wrong."""
@@ -190,7 +189,7 @@ class GameplaySection(SettingsSection):
     """Failures after which an exit is hidden."""
     turn_delay_seconds: float = Field(default=0.0, ge=0, le=_DAY_S)
     """Pause after each turn."""
-    zork_game_workdir: str = Field(default=str(_MEMORY.runs.parent), min_length=1)
+    zork_game_workdir: str = Field(default=_MEMORY.zork_game_workdir, min_length=1)
     """Working directory with a folder per story. In Python: the folder of the story."""
     room_description_age_window: int = Field(default=10, ge=0)
     """Turns during which the last room description is shown again."""
@@ -256,21 +255,21 @@ class FilesSection(SettingsSection):
 class DeduplicationSection(SettingsSection):
     """When two memories count as the same."""
 
-    enable: bool = _DEDUPLICATION.enable
+    enable: bool = _MEMORY.enable_semantic_deduplication
     """If false, only identical texts count as the same."""
-    similarity_threshold: float = Field(default=_DEDUPLICATION.similarity_threshold, ge=0, le=1)
+    similarity_threshold: float = Field(default=_MEMORY.deduplication_similarity_threshold, ge=0, le=1)
     """Minimum cosine of a merged pair that counts as a near-duplicate."""
-    candidate_threshold: float = Field(default=_DEDUPLICATION.candidate_threshold, ge=0, le=1)
+    candidate_threshold: float = Field(default=_MEMORY.candidate_threshold, ge=0, le=1)
     """Minimum cosine of two memories that are compared further."""
     provider: ProviderChoice = "auto"
     """`auto` (the first that works), `onnx`, `sentence-transformers`, `llm` or `none`."""
-    sentence_transformer_model: str = _DEDUPLICATION.sentence_transformer_model
+    sentence_transformer_model: str = _MEMORY.sentence_transformer_model
     """Model of sentence-transformers."""
-    llm_embedding_model: str = _DEDUPLICATION.llm_embedding_model
+    llm_embedding_model: str = _MEMORY.llm_embedding_model
     """Embedding model of an OpenAI-compatible server."""
-    cache_embeddings: bool = _DEDUPLICATION.cache_embeddings
+    cache_embeddings: bool = _MEMORY.cache_embeddings
     """Cache vectors next to the memories."""
-    batch_size: int = Field(default=_DEDUPLICATION.batch_size, ge=1)
+    batch_size: int = Field(default=_MEMORY.embedding_batch_size, ge=1)
     """Texts per embedding request."""
     consolidate_every_episodes: int = Field(default=5, ge=0)
     """Episodes between consolidations of the whole file. 0 for never."""

@@ -6,29 +6,28 @@ from pathlib import Path
 import pytest
 
 from zorkgpt.memory.retrieval import Budget
-from zorkgpt.memory.settings import DeduplicationSettings, MemorySettings, checked_window, settings_of
+from zorkgpt.memory.settings import MemorySettings, checked_window, settings_of
 
 
 def test_defaults_match_the_documentation():
-    assert settings_of(object()) == MemorySettings(
-        path=Path("game_files/Memories.md"),
-        runs=Path("game_files/runs"),
-        budget=Budget(tokens=300, successes=5, failures=5, markers=True),
+    settings = settings_of(object())
+    assert settings == MemorySettings(
+        memory_file="Memories.md",
+        zork_game_workdir="game_files",
         debug_ephemeral=False,
         history_window=3,
-        model="gpt-4o-mini",
-        deduplication=DeduplicationSettings(
-            enable=True,
-            provider="",
-            similarity_threshold=0.85,
-            candidate_threshold=0.55,
-            sentence_transformer_model="all-MiniLM-L6-v2",
-            llm_embedding_model="text-embedding-3-small",
-            cache_embeddings=True,
-            batch_size=32,
-            wait_for_embeddings=True,
-        ),
+        enable_semantic_deduplication=True,
+        embedding_provider="",
+        deduplication_similarity_threshold=0.85,
+        candidate_threshold=0.55,
+        sentence_transformer_model="all-MiniLM-L6-v2",
+        llm_embedding_model="text-embedding-3-small",
+        cache_embeddings=True,
+        embedding_batch_size=32,
     )
+    assert (settings.path, settings.runs) == (Path("game_files/Memories.md"), Path("game_files/runs"))
+    assert settings.budget == Budget(tokens=300, successes=5, failures=5, markers=True)
+    assert settings.model == "gpt-4o-mini"
 
 
 @pytest.mark.parametrize(

@@ -137,9 +137,9 @@ class AgentMemory:
         self._runs = self.store.path.parent / RUNS if path else settings.runs
         if embeddings is None:
             server = llm_client if isinstance(llm_client, EmbeddingClient) else None
-            configured = configured_embeddings(settings.deduplication, server)
+            configured = configured_embeddings(settings, server)
             embeddings = configured if configured and configured.available else None
-        self._deduplicator = deduplicator(self.store, settings.deduplication, embeddings, judge, self._log)
+        self._deduplicator = deduplicator(self.store, settings, embeddings, judge, self._log)
         self._state = EpisodeState(game_state)
         self._writer = MemoryWriter(
             self.store, self._state, self._log, deduplicator=self._deduplicator, debug=settings.debug_ephemeral

@@ -7,13 +7,13 @@ below it interpret them.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
 from functools import lru_cache
 
 from zorkgpt.memory.claims import Relation, holds
 from zorkgpt.memory.conditions import turn_when_learned
-from zorkgpt.memory.entailment import lexicon
+from zorkgpt.memory.entailment.lexicon import ARTICLES
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.losses import LossCause, LossKind, loss_in
 from zorkgpt.memory.models import (
@@ -31,64 +31,32 @@ from zorkgpt.memory.models import (
 )
 from zorkgpt.memory.objects import ObjectMove
 from zorkgpt.memory.storage.book import Draft
-from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import Trial
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.versions import titled
 from zorkgpt.record.experience import Experience
 from zorkgpt.text import SHORT_DIRECTIONS
 
-
-@lru_cache(maxsize=4096)
-def plain_words(text: str) -> tuple[str, ...]:
-    return tuple(re.findall(r"[^\W_]+(?:['’][^\W_]+)?", text.casefold().replace("’", "'")))
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 _DIRECTIONS = frozenset(SHORT_DIRECTIONS.values()) | {"in", "out"}
-_GOING = _words("go goes going went walk walks walking head heads heading travel run climb climbs climbing")
-_SAME_VERB = {"get": "take", "grab": "take", "x": "examine", "l": "look", "shut": "close"}
-# These change the meaning of the verb: "turn on" and "turn off", "look under".
-_PARTICLES = _words("on off up down in out into under behind through over inside around across")
-_DROPPED = lexicon.ARTICLES | _words("this that these those my your it them to with from at of and then")
 PROMISING = ("SUCCESS", "DISCOVERY")
 """Categories of memories that promise an effect."""
-GO = "go"
-"""The verb of a plain direction."""
 _NOTHING_SHOWN: tuple[SubjectKey, tuple[Memory, ...]] = (0, ())
 """A place, and the memories shown there: none."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedAction:
-    """An action in normal form."""
-
-    verb: str
-    """`GO` for a plain direction."""
-    nouns: tuple[str, ...] = ()
-    particles: frozenset[str] = frozenset()
+@lru_cache(maxsize=4096)
+def plain_words(text: str) -> tuple[str, ...]:
+    """Return the words of a text without case and punctuation."""
+    return tuple(re.findall(r"[^\W_]+(?:['’][^\W_]+)?", text.casefold().replace("’", "'")))
 
 
 @lru_cache(maxsize=1024)
-def parse_action(action: str) -> ParsedAction | None:
-    """Parse a command. None if it has neither a noun nor a direction, like "wait" or "look"."""
-    words = [word for word in plain_words(action) if word not in _DROPPED]
-    if not words:
-        return None
-    verb, *rest = words
-    way = " ".join(rest if verb in _GOING else words)
+def _plain_action(action: str) -> str:
+    """Return a command without case and articles. A plain direction, such as "go n", is its long name."""
+    words = [word for word in plain_words(action) if word not in ARTICLES]
+    way = words[-1] if len(words) == 1 or (len(words) == 2 and words[0] == "go") else ""
     direction = SHORT_DIRECTIONS.get(way, way)
-    if direction in _DIRECTIONS:
-        return ParsedAction(GO, (direction,))
-    if verb == "pick" and "up" in rest:
-        verb, rest = "take", [word for word in rest if word != "up"]
-    nouns = tuple(word for word in rest if word not in _PARTICLES)
-    if not nouns:
-        return None
-    return ParsedAction(_SAME_VERB.get(verb, verb), nouns, frozenset(rest) & _PARTICLES)
+    return direction if direction in _DIRECTIONS else " ".join(words)
 
 
 def outcome_matches(memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
@@ -108,9 +76,8 @@ def outcome_matches(memory: Memory, action: str, turn: ZMachineContext) -> bool 
 
 
 def is_same_action(one: str, other: str) -> bool:
-    """Return whether two commands are the same action."""
-    parsed = parse_action(one)
-    return folded(one) == folded(other) or (parsed is not None and parsed == parse_action(other))
+    """Return whether two commands are the same action, apart from case, articles and short directions."""
+    return _plain_action(one) == _plain_action(other)
 
 
 def _matches(outcome: str, turn: ZMachineContext) -> bool | None:
@@ -205,8 +172,7 @@ def _matches_category(category: str, action: str, turn: ZMachineContext) -> bool
 
 def _had_effect(action: str, turn: ZMachineContext) -> bool | None:
     """Return whether the action itself had an effect. None if unknown."""
-    parsed = parse_action(action)
-    if parsed is not None and parsed.verb == GO:
+    if _plain_action(action) in _DIRECTIONS:
         return turn.location_changed
     outcome = outcome_of(turn)
     return None if not outcome else outcome != NO_EFFECT
@@ -259,10 +225,8 @@ class CreditCounter:
         if turn.turn < 1:
             return
         verdicts = [(subject, memory, loss_recurred(subject, memory, action, turn)) for subject, memory in dangers]
-        parsed = parse_action(action)
-        is_about_shown = shown_at == location_id and parsed is not None
-        is_going = parsed is not None and parsed.verb == GO
-        for memory in memories if is_about_shown else ():
+        is_going = _plain_action(action) in _DIRECTIONS
+        for memory in memories if shown_at == location_id else ():
             if is_observed_loss(memory):
                 continue
             verdict = outcome_matches(memory, action, turn)

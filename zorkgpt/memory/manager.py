@@ -242,7 +242,7 @@ class SimpleMemoryManager(AgentMemory):
 
         If `first_look` is set in the context, the same question covers the destination: don't call `record_arrival`.
         """
-        self._learner.learn(self.take_outcome(location_id, location_name, action, response, z_machine_context))
+        self.learn_from(self.take_turn(location_id, location_name, action, response, z_machine_context))
 
     def record_arrival(
         self,
@@ -252,28 +252,24 @@ class SimpleMemoryManager(AgentMemory):
         z_machine_context: ZMachineContext | Mapping[str, object] | None = None,
     ) -> None:
         """Learn from the first description of a location in this episode. Never raises."""
-        self._learner.learn(self.take_arrival(location_id, location_name, description, z_machine_context))
+        self.learn_from(self.take_turn(location_id, location_name, "", description, z_machine_context, arrival=True))
 
-    def take_outcome(
+    def take_turn(
         self,
         location_id: PlaceKey,
         location_name: str,
         action: str,
         response: str,
         z_machine_context: ZMachineContext | Mapping[str, object] | None = None,
+        *,
+        arrival: bool = False,
     ) -> SynthesisRequest | None:
-        """Do the part of `record_action_outcome` that needs no model, and return the question for `learn_from`."""
-        return self._learner.take_turn(location_id, location_name, action, response, z_machine_context, arrival=False)
+        """Do the part of `record_action_outcome`, or `record_arrival`, that needs no model.
 
-    def take_arrival(
-        self,
-        location_id: PlaceKey,
-        location_name: str,
-        description: str,
-        z_machine_context: ZMachineContext | Mapping[str, object] | None = None,
-    ) -> SynthesisRequest | None:
-        """Do the part of `record_arrival` that needs no model, and return the question for `learn_from`."""
-        return self._learner.take_turn(location_id, location_name, "", description, z_machine_context, arrival=True)
+        Returns:
+            The question for `learn_from`. None if there is nothing to ask.
+        """
+        return self._learner.take_turn(location_id, location_name, action, response, z_machine_context, arrival=arrival)
 
     def note_moves(self, z_machine_context: ZMachineContext) -> None:
         """Record moves and changes on a turn that shows no outcome, such as an answer to a question."""
@@ -377,7 +373,7 @@ class SimpleMemoryManager(AgentMemory):
     @property
     def similarity_threshold(self) -> float:
         """Minimum cosine similarity of a near-duplicate."""
-        return self._settings.deduplication.similarity_threshold
+        return self._settings.deduplication_similarity_threshold
 
     @property
     def embedding_provider(self) -> "EmbeddingProvider | None":

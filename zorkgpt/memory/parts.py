@@ -10,7 +10,7 @@ from zorkgpt.extras import MissingExtra
 from zorkgpt.llm.messages import LLM
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
-from zorkgpt.memory.settings import DeduplicationSettings, MemorySettings
+from zorkgpt.memory.settings import MemorySettings
 from zorkgpt.memory.storage.addresses import check_address
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.memory.storage.postgres import is_postgres
@@ -109,35 +109,35 @@ def with_model(
     return synthesizer, judge or ModelJudge(llm, world)
 
 
-def configured_embeddings(settings: DeduplicationSettings, server: EmbeddingClient | None) -> "FirstThatWorks | None":
+def configured_embeddings(settings: MemorySettings, server: EmbeddingClient | None) -> "FirstThatWorks | None":
     """Return the configured embedding provider. None if there is none.
 
     Args:
         server: Asked for embeddings if the settings allow it. None if there is no server.
     """
-    if not settings.enable or settings.provider in ("", "none"):
+    if not settings.enable_semantic_deduplication or settings.embedding_provider in ("", "none"):
         return None
     from zorkgpt.embeddings.choose import choose_provider
 
     return choose_provider(
         # An unknown name gives a provider that is not available.
-        cast("ProviderChoice", settings.provider),
+        cast("ProviderChoice", settings.embedding_provider),
         sentence_transformer_model=settings.sentence_transformer_model,
         llm_embedding_model=settings.llm_embedding_model,
         llm_client=server,
-        batch_size=settings.batch_size,
+        batch_size=settings.embedding_batch_size,
     )
 
 
 def deduplicator(
     store: Store,
-    settings: DeduplicationSettings,
+    settings: MemorySettings,
     embeddings: "EmbeddingProvider | None",
     judge: "Judge | None",
     log: logging.Logger,
 ) -> Deduplicator | None:
     """Return the deduplicator. None if it is disabled or no provider is configured."""
-    if not settings.enable or (embeddings is None and not settings.provider):
+    if not settings.enable_semantic_deduplication or (embeddings is None and not settings.embedding_provider):
         return None
     table = None
     if embeddings is not None and settings.cache_embeddings:
@@ -151,5 +151,5 @@ def deduplicator(
         judge,
         log,
         candidate_threshold=settings.candidate_threshold,
-        similarity_threshold=settings.similarity_threshold,
+        similarity_threshold=settings.deduplication_similarity_threshold,
     )

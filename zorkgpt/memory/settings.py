@@ -1,6 +1,6 @@
 """The settings of the memory, read from any configuration object."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,35 +20,57 @@ _Value = TypeVar("_Value", bool, int, float, str)
 
 
 @dataclass(frozen=True, slots=True)
-class DeduplicationSettings:
-    """The values of `[tool.zorkgpt.memory_deduplication]`."""
+class MemorySettings:
+    """The values of `[tool.zorkgpt.memory]`, `simple_memory` and `memory_deduplication`, by their flat names."""
 
-    enable: bool
-    provider: str
+    memory_address: str = ""
+    """The address of a PostgreSQL database that is used instead of the file."""
+    zork_game_workdir: str = "game_files"
+    memory_file: str = MEMORY_FILE
+    max_tokens_per_location: int = 300
+    max_successful_actions_shown: int = 5
+    max_failed_actions_shown: int = 5
+    show_persistence_markers: bool = True
+    debug_ephemeral: bool = False
+    history_window: int = DEFAULT_HISTORY_WINDOW
+    """From `get_memory_history_window()`."""
+    memory_model: str = ""
+    info_ext_model: str = ""
+    agent_model: str = ""
+    enable_semantic_deduplication: bool = True
+    embedding_provider: str = ""
     """"none" compares words only. "" also compares no words: only identical texts are duplicates."""
-    similarity_threshold: float
-    candidate_threshold: float
-    sentence_transformer_model: str
-    llm_embedding_model: str
-    cache_embeddings: bool
-    batch_size: int
-    wait_for_embeddings: bool
+    deduplication_similarity_threshold: float = 0.85
+    candidate_threshold: float = 0.55
+    sentence_transformer_model: str = "all-MiniLM-L6-v2"
+    llm_embedding_model: str = "text-embedding-3-small"
+    cache_embeddings: bool = True
+    embedding_batch_size: int = 32
+    wait_for_embeddings: bool = True
     """Whether the first comparison waits until the model is loaded. If not, words are compared until then."""
 
+    @property
+    def path(self) -> Path | str:
+        """The memory file, or the address of a PostgreSQL database."""
+        return self.memory_address or Path(self.zork_game_workdir) / self.memory_file
 
-@dataclass(frozen=True, slots=True)
-class MemorySettings:
-    """The values of `[tool.zorkgpt.memory]`, `simple_memory` and `memory_deduplication`."""
+    @property
+    def runs(self) -> Path:
+        """The folder with a folder for each episode."""
+        return Path(self.zork_game_workdir) / RUNS
 
-    path: Path | str
-    """The memory file, or the address of a PostgreSQL database."""
-    runs: Path
-    """The folder with a folder for each episode."""
-    budget: Budget
-    debug_ephemeral: bool
-    history_window: int
-    model: str
-    deduplication: DeduplicationSettings
+    @property
+    def budget(self) -> Budget:
+        return Budget(
+            tokens=self.max_tokens_per_location,
+            successes=self.max_successful_actions_shown,
+            failures=self.max_failed_actions_shown,
+            markers=self.show_persistence_markers,
+        )
+
+    @property
+    def model(self) -> str:
+        return self.memory_model or self.info_ext_model or self.agent_model or DEFAULT_MODEL
 
 
 def settings_of(config: object, *, provider: str = "", wait_for_embeddings: bool = True) -> MemorySettings:
@@ -60,34 +82,11 @@ def settings_of(config: object, *, provider: str = "", wait_for_embeddings: bool
     """
     if isinstance(config, MemorySettings):
         return config
+    values = {name: setting(config, name, default) for name, default in asdict(MemorySettings()).items()}
     window = getattr(config, "get_memory_history_window", None)
-    models = (setting(config, key, "") for key in ("memory_model", "info_ext_model", "agent_model"))
-    workdir = Path(setting(config, "zork_game_workdir", "game_files"))
-    address = setting(config, "memory_address", "")
-    return MemorySettings(
-        path=address or workdir / setting(config, "memory_file", MEMORY_FILE),
-        runs=workdir / RUNS,
-        budget=Budget(
-            tokens=setting(config, "max_tokens_per_location", 300),
-            successes=setting(config, "max_successful_actions_shown", 5),
-            failures=setting(config, "max_failed_actions_shown", 5),
-            markers=setting(config, "show_persistence_markers", True),
-        ),
-        debug_ephemeral=setting(config, "debug_ephemeral", False),
-        history_window=checked_window(window() if callable(window) else None),
-        model=next(filter(None, models), DEFAULT_MODEL),
-        deduplication=DeduplicationSettings(
-            enable=setting(config, "enable_semantic_deduplication", True),
-            provider=setting(config, "embedding_provider", "") or provider,
-            similarity_threshold=setting(config, "deduplication_similarity_threshold", 0.85),
-            candidate_threshold=setting(config, "candidate_threshold", 0.55),
-            sentence_transformer_model=setting(config, "sentence_transformer_model", "all-MiniLM-L6-v2"),
-            llm_embedding_model=setting(config, "llm_embedding_model", "text-embedding-3-small"),
-            cache_embeddings=setting(config, "cache_embeddings", True),
-            batch_size=setting(config, "embedding_batch_size", 32),
-            wait_for_embeddings=wait_for_embeddings,
-        ),
-    )
+    values["history_window"] = checked_window(window() if callable(window) else None)
+    values["embedding_provider"] = values["embedding_provider"] or provider
+    return MemorySettings(**values | {"wait_for_embeddings": wait_for_embeddings})
 
 
 def setting(config: object, name: str, default: _Value) -> _Value:
