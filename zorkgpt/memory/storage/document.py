@@ -5,12 +5,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
-from operator import attrgetter, itemgetter
+from operator import attrgetter, is_, itemgetter
 
 from zorkgpt.memory.ids import distinct_ids
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import place_order
-from zorkgpt.memory.storage.entry import Entry
+from zorkgpt.memory.storage.entry import Entry, completed, with_given_id
 from zorkgpt.memory.storage.escaping import decode, encode
 from zorkgpt.memory.storage.lasting import Heading
 from zorkgpt.memory.storage.reprint import hidden_lines
@@ -99,9 +99,8 @@ class Document:
 
         So neither later episodes nor changes of other memories change them.
         """
-        if all(section.is_complete for section in self.sections):
-            return self
-        return replace(self, sections=tuple(section.completed() for section in self.sections))
+        sections = tuple(section.mapped(completed) for section in self.sections)
+        return self if all(map(is_, sections, self.sections)) else replace(self, sections=sections)
 
     def showing(
         self, wanted: Mapping[SubjectKey, Shown], *, may_add: Callable[[SubjectKey, Memory], bool] = lambda *_: True
@@ -174,7 +173,7 @@ class Document:
     @property
     def undated(self) -> list[Memory]:
         """The memories without an episode in their header."""
-        return [memory for section in self.sections for memory in section.undated]
+        return [entry.memory for section in self.sections for entry in section.entries if entry.undated_at is not None]
 
     def moved(self, old: SubjectKey, new: SubjectKey) -> "Document":
         """Return the document with the sections of a place under another key. Their memories keep their ids."""
@@ -223,32 +222,32 @@ def _hidden_starts(data: bytes) -> frozenset[int]:
 
 def _dated(sections: tuple[LocationSection, ...], known: Collection[bytes]) -> tuple[LocationSection, ...]:
     """Give the new memories without an episode the last one of the file, because a person wrote them since it began."""
-    new = [section.undated if section.data not in known else () for section in sections]
-    if not any(new):
-        return sections
-    episodes = [episode_key(episode) for section in sections for episode in section.known_episodes]
+    episodes: list[int | str] = []
+    for section in sections:
+        dated = (entry.memory.episode for entry in section.entries if entry.undated_at is None)
+        episodes += map(episode_key, (*section.episodes, *dated))
     numbers = [episode for episode in episodes if isinstance(episode, int)]
     last = max(numbers) if numbers else episodes[-1] if episodes else 1
-    return tuple(
-        section.with_memories({id(memory): replace(memory, episode=last) for memory in undated})
-        for section, undated in zip(sections, new, strict=True)
-    )
+
+    def with_episode(entry: Entry) -> Entry:
+        return entry if entry.undated_at is None else replace(entry, memory=replace(entry.memory, episode=last))
+
+    return tuple(section if section.data in known else section.mapped(with_episode) for section in sections)
 
 
 def _with_distinct_ids(sections: tuple[LocationSection, ...]) -> tuple[LocationSection, ...]:
     """Return the sections with different ids for all memories. They depend only on the content of the file."""
-    located = [
-        (section.location_id, part)
-        for section in sections
-        if section.location_id is not None
-        for part in section.parts
-        if isinstance(part, Entry)
-    ]
-    is_as_written = all(part.written_id is None for _, part in located)
-    if is_as_written and len(set().union(*(section.ids for section in sections))) == len(located):
-        return sections
-    ids = iter(distinct_ids([(place, part.as_written) for place, part in located]))
-    return tuple(section if section.location_id is None else section.with_ids(ids) for section in sections)
+    ids = iter(
+        distinct_ids(
+            [
+                (section.location_id, entry.as_written)
+                for section in sections
+                if section.location_id is not None
+                for entry in section.entries
+            ]
+        )
+    )
+    return tuple(section.mapped(lambda entry: with_given_id(entry, next(ids))) for section in sections)
 
 
 def line_end(data: bytes) -> str:

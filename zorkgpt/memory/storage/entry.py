@@ -54,11 +54,6 @@ class Entry:
     """`Memory.id` as in the file. None if the memory has the same."""
 
     @property
-    def is_complete(self) -> bool:
-        """Whether the header has the episode and the id of the memory, as far as the id can't be derived."""
-        return self.undated_at is None and self.written_id is None
-
-    @property
     def as_written(self) -> Memory:
         """The memory with its id as in the file."""
         return self.memory if self.written_id is None else replace(self.memory, id=self.written_id)
@@ -306,6 +301,16 @@ def completed(entry: Entry) -> Entry:
         return entry
     meta = f" *({_episodes(memory)}, T{_turns(memory.turns)})*"
     return Entry(memory, entry.raw[:at] + meta + entry.raw[at:], entry.extras)
+
+
+def with_given_id(entry: Entry, id: str) -> Entry:
+    """Return the entry of a memory with another value of `Memory.id`, which is not written yet."""
+    written = entry.as_written
+    if entry.memory.id == id:
+        return entry
+    if written.id == id:
+        return replace(entry, memory=written, written_id=None)
+    return replace(entry, memory=replace(written, id=id), written_id=written.id)
 
 
 def is_marked(entry: Entry) -> bool:

@@ -1,28 +1,26 @@
 """The section of one subject: its heading, its visits, its memories and any other text."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import is_
 from typing import Any
 
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import Memory, MemoryKind, Persistence, SubjectKey, episode_key
+from zorkgpt.memory.models import Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import is_place, parse_place, render_place
 from zorkgpt.memory.storage import reprint
 from zorkgpt.memory.storage.entry import (
-    PERSISTENCE_BY_TAG,
-    STATUS_BY_TAG,
     Entry,
     NotAnEntry,
-    completed,
     parse_entry,
     parse_name,
     render_entry,
     render_name,
     split_fields,
 )
-from zorkgpt.memory.storage.escaping import EMPTY, NAME, UNDECODED, decode, encode, escape, single_spaced, unescape
+from zorkgpt.memory.storage.escaping import EMPTY, NAME, decode, encode, escape, single_spaced, unescape
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +52,13 @@ class LocationSection:
     problems: tuple[Problem, ...] = ()
 
     @cached_property
-    def memories(self) -> tuple[Memory, ...]:
-        """The memories among the parts."""
-        return tuple([part.memory for part in self.parts if isinstance(part, Entry)])
+    def entries(self) -> tuple[Entry, ...]:
+        """The memories with their texts in the file."""
+        return tuple([part for part in self.parts if isinstance(part, Entry)])
 
     @cached_property
-    def undated(self) -> tuple[Memory, ...]:
-        """The memories without an episode in their header."""
-        return tuple([part.memory for part in self.parts if isinstance(part, Entry) and part.undated_at is not None])
+    def memories(self) -> tuple[Memory, ...]:
+        return tuple([entry.memory for entry in self.entries])
 
     @property
     def has_text(self) -> bool:
@@ -69,43 +66,10 @@ class LocationSection:
         texts = "".join(part for part in self.parts if isinstance(part, str))
         return any(line and not _MARKUP.fullmatch(line) for line in map(str.strip, texts.split("\n")))
 
-    @property
-    def known_episodes(self) -> list[int | str]:
-        """The episodes that are named in the section."""
-        entries = (part for part in self.parts if isinstance(part, Entry) and part.undated_at is None)
-        return [*self.episodes, *(entry.memory.episode for entry in entries)]
-
-    @cached_property
-    def is_complete(self) -> bool:
-        """Whether all of its entries are. See `Entry.is_complete`."""
-        return all(part.is_complete for part in self.parts if isinstance(part, Entry))
-
-    @cached_property
-    def ids(self) -> frozenset[str]:
-        """The ids of the memories."""
-        place = self.location_id
-        return frozenset() if place is None else frozenset(memory_id(place, memory) for memory in self.memories)
-
-    def completed(self) -> "LocationSection":
-        """Return the section with complete entries."""
-        if self.is_complete:
-            return self
-        return replace(self, parts=tuple(completed(part) if isinstance(part, Entry) else part for part in self.parts))
-
-    def with_ids(self, ids: Iterator[str]) -> "LocationSection":
-        """Return the section with the next values of `Memory.id`, one for each of its memories."""
-        parts = tuple(_with_id(part, next(ids)) if isinstance(part, Entry) else part for part in self.parts)
-        return replace(self, parts=parts)
-
-    def with_memories(self, new: Mapping[int, Memory]) -> "LocationSection":
-        """Return the section with other values of some memories that are not in the file. See `Document`."""
-        if new.keys().isdisjoint(map(id, self.memories)):
-            return self
-        parts = tuple(
-            replace(part, memory=new.get(id(part.memory), part.memory)) if isinstance(part, Entry) else part
-            for part in self.parts
-        )
-        return replace(self, parts=parts)
+    def mapped(self, change: Callable[[Entry], Entry]) -> "LocationSection":
+        """Return the section with changed entries, or the same section if none changes."""
+        parts = tuple(change(part) if isinstance(part, Entry) else part for part in self.parts)
+        return self if all(map(is_, parts, self.parts)) else replace(self, parts=parts)
 
     @cached_property
     def data(self) -> bytes:
@@ -138,22 +102,8 @@ _MARKUP = re.compile(rf"{_MEMORIES.pattern}|{_RULE.pattern}|")
 _VISITS_LINE = re.compile(rf"{reprint.STRONG}Visits:{reprint.STRONG}[ \t]*[0-9]")
 _TITLE_UNDERLINE = re.compile(r"[^\n#][^\n]*\n {0,3}=+[ \t\r]*(?:\n|\Z)")
 
-_LASTING = "|".join(persistence.name for persistence in Persistence if persistence.outlives_episode)
-_KINDS = "|".join(MemoryKind)
-
-# The form in which most memories are written, without escapes. Other text is read line by line, which takes longer.
-_PLAIN = re.compile(
-    r"^\*\*\[([A-Z]+) - (" + _LASTING + r")(?: - (TENTATIVE))?\] ([^\n\\*]+)\*\* "
-    r"\*\(Ep(?:(0|[1-9][0-9]{0,17})→Ep)?(0|[1-9][0-9]{0,17}), T([0-9]+)(?:→T([0-9]+))?"
-    r"(?:, ([+-][0-9]{1,18}))?(?:, seen ([0-9]{1,18})x)?(?:, worked ([0-9]{1,18})/([0-9]{1,18}))?"
-    r"(?:, died ([0-9]{1,18}))?(?:, (pinned))?(?:, kind: (" + _KINDS + r"))?\)\*\n"
-    r"([^\s\\#*_~\[\-<>=|`][^\n\\]*)\n(?=\n|\Z)",
-    re.MULTILINE,
-)
 _LONGEST_CONFLICT = 1000
 """Maximum number of lines in which the end of a merge conflict is searched."""
-_BREAKS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-"""Characters other than a line feed that some programs treat as the end of a line."""
 
 
 def parse_section(data: bytes) -> LocationSection:
@@ -170,13 +120,6 @@ def parse_section(data: bytes) -> LocationSection:
     problems: list[Problem] = []
     parts = tuple(_parts(text, at, problems))
     return LocationSection(key, name, visits, episodes, text[: at - len(visited)], visited, parts, tuple(problems))
-
-
-def _with_id(entry: Entry, id: str) -> Entry:
-    written = entry.as_written
-    if written.id == id:
-        return replace(entry, memory=written, written_id=None)
-    return replace(entry, memory=replace(written, id=id), written_id=written.id)
 
 
 def _heading_of(text: str) -> tuple[SubjectKey, str, int] | None:
@@ -399,55 +342,9 @@ def _hidden(text: str, lines: Sequence[str]) -> frozenset[int]:
     return reprint.hidden_lines(lines) if any(mark in text for mark in ("<!--", "```", "~~~")) else frozenset()
 
 
-def _parts(text: str, at: int, problems: list[Problem]) -> Iterator[str | Entry]:
-    is_simple = _is_simple(text) and not _hidden(text, text.split("\n"))
-    for match in _PLAIN.finditer(text, at) if is_simple else ():
-        if match.start() > at:
-            yield from _gap(text, at, match.start(), problems)
-        yield _plain_entry(match)
-        at = match.end()
-    if at < len(text):
-        yield from _gap(text, at, len(text), problems)
-
-
-def _plain_entry(match: re.Match[str]) -> Entry:
-    category, persistence, status, title, begun, episode, turns, last, score, *marks, body = match.groups()
-    seen, worked, tried, died, pin, kind = marks
-    memory = Memory(
-        category,
-        title.strip(),
-        int(episode),
-        f"{turns}→{last}" if last else turns,
-        int(score) if score else None,
-        body.strip(),
-        PERSISTENCE_BY_TAG[persistence],
-        STATUS_BY_TAG[status or "ACTIVE"],
-        None,
-        None,
-        None,
-        int(seen) if seen else 1,
-        int(tried) if tried else 0,
-        int(worked) if worked else 0,
-        int(died) if died else 0,
-        pin is not None,
-        first_episode=int(begun) if begun else None,
-        kind=MemoryKind(kind) if kind else None,
-    )
-    return Entry(memory, match[0])
-
-
-def _is_simple(text: str) -> bool:
-    if any(char in text for char in _BREAKS):
-        return False
-    return text.isascii() or not UNDECODED.search(text)
-
-
-def _gap(text: str, start: int, end: int, problems: list[Problem]) -> Iterator[str | Entry]:
-    if _MARKUP.fullmatch(text[start:end].strip()):
-        yield text[start:end]
-        return
+def _parts(text: str, start: int, problems: list[Problem]) -> Iterator[str | Entry]:
     first_line = text[:start].count("\n") + 1
-    lines = _lines(text[start:end])
+    lines = _lines(text[start:])
     hidden = _hidden(text, lines)
     shared: set[int] = set()
     """The lines of texts that belong to headers within a merge conflict."""

@@ -14,7 +14,7 @@ from zorkgpt.memory.models import Memory, Persistence, SubjectKey
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.document import Document
-from zorkgpt.memory.storage.entry import Entry, is_marked
+from zorkgpt.memory.storage.entry import is_marked
 from zorkgpt.memory.storage.escaping import single_spaced
 from zorkgpt.memory.storage.section import with_changes
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
@@ -39,11 +39,11 @@ class PersistenceProposal:
 def unmarked(document: Document) -> list[LocatedMemory]:
     """Return the memories whose header has no persistence, in file order."""
     return [
-        LocatedMemory(section.location_id, section.name, part.memory)
+        LocatedMemory(section.location_id, section.name, entry.memory)
         for section in document.sections
         if section.location_id is not None
-        for part in section.parts
-        if isinstance(part, Entry) and not is_marked(part)
+        for entry in section.entries
+        if not is_marked(entry)
     ]
 
 
