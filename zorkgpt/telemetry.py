@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 from urllib.parse import urlsplit
@@ -16,7 +17,7 @@ from zorkgpt.log import get_logger
 
 # OpenTelemetry is in the optional extra `otel`, so it is imported on use.
 if TYPE_CHECKING:
-    from opentelemetry.metrics import Meter, MeterProvider
+    from opentelemetry.metrics import Histogram, MeterProvider
     from opentelemetry.trace import Span, Tracer, TracerProvider
 
 log = get_logger(__name__)
@@ -48,6 +49,17 @@ Token counts are None if not reported.
 """
 
 
+@dataclass(frozen=True, slots=True)
+class _Recorder:
+    """Where spans and metrics go."""
+
+    tracer: "Tracer"
+    durations: "Histogram"
+    tokens: "Histogram"
+    content: bool
+    """Whether texts are recorded."""
+
+
 def switch_on(
     *,
     content: bool = False,
@@ -67,8 +79,20 @@ def switch_on(
     except ModuleNotFoundError as error:
         log.warning(str(missing_extra("otel", error.name)))
         return False
-    tracer = trace.get_tracer("zorkgpt", tracer_provider=tracer_provider)
-    _recorder = _Recorder(tracer, metrics.get_meter("zorkgpt", meter_provider=meter_provider), content=content)
+    meter = metrics.get_meter("zorkgpt", meter_provider=meter_provider)
+    durations = meter.create_histogram(
+        "gen_ai.client.operation.duration",
+        unit="s",
+        description="GenAI operation duration.",
+        explicit_bucket_boundaries_advisory=_DURATION_BUCKETS_S,
+    )
+    tokens = meter.create_histogram(
+        "gen_ai.client.token.usage",
+        unit="{token}",
+        description="Number of input and output tokens used.",
+        explicit_bucket_boundaries_advisory=_TOKEN_BUCKETS,
+    )
+    _recorder = _Recorder(trace.get_tracer("zorkgpt", tracer_provider=tracer_provider), durations, tokens, content)
     return True
 
 
@@ -83,15 +107,37 @@ def model_call(role: str, model: str, base_url: str, messages: Iterable[Any]) ->
     """Record a model call. The context yields a function that records the answer."""
     recorder = _recorder
     if recorder is None:
-        yield _unrecorded
+        yield lambda *answer, **parts: None
         return
-    with recorder.model_call(role, model, base_url, messages) as answered:
+    measured = {
+        "gen_ai.operation.name": "chat",
+        # The API, whoever serves it. `server.address` names the server.
+        "gen_ai.provider.name": "openai",
+        "gen_ai.request.model": model,
+        **_server(base_url),
+    }
+    with _operation(recorder, f"chat {model}", measured, {"zorkgpt.role": role}, is_remote=True) as span:
+        if recorder.content:
+            asked = [_message(each.speaker, each.content) for each in messages]
+            span.set_attribute("gen_ai.input.messages", json.dumps(asked, ensure_ascii=False))
+
+        def answered(content: str, input_tokens: int | None, output_tokens: int | None, *, truncated: bool) -> None:
+            reason = "length" if truncated else "stop"
+            span.set_attribute("gen_ai.response.finish_reasons", [reason])
+            for kind, count in (("input", input_tokens), ("output", output_tokens)):
+                if count is not None:
+                    span.set_attribute(f"gen_ai.usage.{kind}_tokens", count)
+                    recorder.tokens.record(count, measured | {"gen_ai.token.type": kind})
+            if recorder.content:
+                answer = [_message("assistant", content) | {"finish_reason": reason}]
+                span.set_attribute("gen_ai.output.messages", json.dumps(answer, ensure_ascii=False))
+
         yield answered
 
 
 @contextmanager
-def memory_operation(operation: MemoryOperation, place: object, *texts: str) -> Iterator[None]:
-    """Record this context as an operation of the memory.
+def memory_operation(operation: MemoryOperation, place: object, *texts: str) -> Iterator["Span | None"]:
+    """Record this context as an operation of the memory. Yields its span, or None if nothing is recorded.
 
     Args:
         place: The key of the place. Text, such as a URL, is treated as content.
@@ -99,11 +145,16 @@ def memory_operation(operation: MemoryOperation, place: object, *texts: str) -> 
     """
     recorder = _recorder
     if recorder is None:
-        yield
+        yield None
         return
-    with recorder.memory_operation(operation, place) as span:
-        recorder.record_texts(span, texts)
-        yield
+    name = _CONVENTIONAL[operation]
+    where: dict[str, Any] = {"zorkgpt.memory.location_id": place} if isinstance(place, int) else {}
+    if isinstance(place, str) and recorder.content:
+        where = {"zorkgpt.memory.place": place}
+    measured = {"gen_ai.operation.name": name}
+    with _operation(recorder, f"{name} {operation}", measured, where, is_remote=False) as span:
+        _record_texts(recorder, span, texts)
+        yield span
 
 
 def traced(
@@ -121,9 +172,9 @@ def traced(
             recorder = _recorder
             if recorder is None:
                 return method(*args, **kwargs)
-            arguments = [*args[1:], *kwargs.values()]
-            is_search = operation == "search"
-            with recorder.memory_operation(operation, arguments[0] if arguments and not is_search else None) as span:
+            arguments, is_search = [*args[1:], *kwargs.values()], operation == "search"
+            with memory_operation(operation, arguments[0] if arguments and not is_search else None) as span:
+                assert span is not None
                 if is_search and recorder.content:
                     span.set_attribute("gen_ai.memory.query.text", str(arguments[0]))
                 result = method(*args, **kwargs)
@@ -132,7 +183,7 @@ def traced(
                 elif isinstance(result, list):
                     span.set_attribute("gen_ai.memory.record.count", len(result))
                 texts = [text for each in arguments if isinstance(text := getattr(each, "text", None), str)]
-                recorder.record_texts(span, [*texts, *shown(result)])
+                _record_texts(recorder, span, [*texts, *shown(result)])
                 return result
 
         return call
@@ -140,98 +191,40 @@ def traced(
     return decorate
 
 
-class _Recorder:
-    """Creates the spans and the instruments of the metrics."""
+@contextmanager
+def _operation(
+    recorder: _Recorder, name: str, measured: dict[str, Any], further: dict[str, Any], *, is_remote: bool
+) -> Iterator["Span"]:
+    """Create a span and measure its duration.
 
-    def __init__(self, tracer: "Tracer", meter: "Meter", *, content: bool) -> None:
-        self.content = content
-        self._tracer = tracer
-        self._durations = meter.create_histogram(
-            "gen_ai.client.operation.duration",
-            unit="s",
-            description="GenAI operation duration.",
-            explicit_bucket_boundaries_advisory=_DURATION_BUCKETS_S,
-        )
-        self._tokens = meter.create_histogram(
-            "gen_ai.client.token.usage",
-            unit="{token}",
-            description="Number of input and output tokens used.",
-            explicit_bucket_boundaries_advisory=_TOKEN_BUCKETS,
-        )
+    Args:
+        measured: Attributes of the span and of its duration.
+        further: Attributes of the span only.
+    """
+    from opentelemetry.trace import SpanKind, StatusCode
 
-    @contextmanager
-    def model_call(self, role: str, model: str, base_url: str, messages: Iterable[Any]) -> Iterator[Answered]:
-        measured = {
-            "gen_ai.operation.name": "chat",
-            # The API, whoever serves it. `server.address` names the server.
-            "gen_ai.provider.name": "openai",
-            "gen_ai.request.model": model,
-            **_server(base_url),
-        }
-        with self._operation(f"chat {model}", measured, {"zorkgpt.role": role}, is_remote=True) as span:
-            if self.content:
-                asked = [_message(each.speaker, each.content) for each in messages]
-                span.set_attribute("gen_ai.input.messages", json.dumps(asked, ensure_ascii=False))
-
-            def answered(content: str, input_tokens: int | None, output_tokens: int | None, *, truncated: bool) -> None:
-                reason = "length" if truncated else "stop"
-                span.set_attribute("gen_ai.response.finish_reasons", [reason])
-                for kind, count in (("input", input_tokens), ("output", output_tokens)):
-                    if count is not None:
-                        span.set_attribute(f"gen_ai.usage.{kind}_tokens", count)
-                        self._tokens.record(count, measured | {"gen_ai.token.type": kind})
-                if self.content:
-                    answer = [_message("assistant", content) | {"finish_reason": reason}]
-                    span.set_attribute("gen_ai.output.messages", json.dumps(answer, ensure_ascii=False))
-
-            yield answered
-
-    @contextmanager
-    def memory_operation(self, operation: MemoryOperation, place: object) -> Iterator["Span"]:
-        name = _CONVENTIONAL[operation]
-        where: dict[str, Any] = {"zorkgpt.memory.location_id": place} if isinstance(place, int) else {}
-        if isinstance(place, str) and self.content:
-            where = {"zorkgpt.memory.place": place}
-        with self._operation(f"{name} {operation}", {"gen_ai.operation.name": name}, where, is_remote=False) as span:
+    kind, failed = SpanKind.CLIENT if is_remote else SpanKind.INTERNAL, {}
+    started = time.perf_counter()
+    # Without the exception, because its message may contain text of the prompt.
+    with recorder.tracer.start_as_current_span(
+        name, kind=kind, attributes=measured | further, record_exception=False, set_status_on_exception=False
+    ) as span:
+        try:
             yield span
-
-    def record_texts(self, span: "Span", texts: Iterable[str]) -> None:
-        """Add the texts of memories to a span if content is recorded."""
-        records = [{"content": text} for text in texts] if self.content else []
-        if records:
-            span.set_attribute("gen_ai.memory.records", json.dumps(records, ensure_ascii=False))
-
-    @contextmanager
-    def _operation(
-        self, name: str, measured: dict[str, Any], further: dict[str, Any], *, is_remote: bool
-    ) -> Iterator["Span"]:
-        """Create a span and measure its duration.
-
-        Args:
-            measured: Attributes of the span and of its duration.
-            further: Attributes of the span only.
-        """
-        from opentelemetry.trace import SpanKind, StatusCode
-
-        kind, failed = SpanKind.CLIENT if is_remote else SpanKind.INTERNAL, {}
-        started = time.perf_counter()
-        # Without the exception, because its message may contain text of the prompt.
-        with self._tracer.start_as_current_span(
-            name, kind=kind, attributes=measured | further, record_exception=False, set_status_on_exception=False
-        ) as span:
-            try:
-                yield span
-            except BaseException as error:
-                failed = {"error.type": type(error).__name__}
-                span.set_attributes(failed)
-                span.set_status(StatusCode.ERROR)
-                raise
-            finally:
-                self._durations.record(time.perf_counter() - started, measured | failed)
+        except BaseException as error:
+            failed = {"error.type": type(error).__name__}
+            span.set_attributes(failed)
+            span.set_status(StatusCode.ERROR)
+            raise
+        finally:
+            recorder.durations.record(time.perf_counter() - started, measured | failed)
 
 
-def _unrecorded(content: str, input_tokens: int | None, output_tokens: int | None, *, truncated: bool) -> None:
-    pass
+def _record_texts(recorder: _Recorder, span: "Span", texts: Iterable[str]) -> None:
+    """Add the texts of memories to a span if content is recorded."""
+    records = [{"content": text} for text in texts] if recorder.content else []
+    if records:
+        span.set_attribute("gen_ai.memory.records", json.dumps(records, ensure_ascii=False))
 
 
 def _message(speaker: str, content: str) -> dict[str, Any]:
