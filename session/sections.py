@@ -147,10 +147,7 @@ class LLMSection(SettingsSection):
     max_cost: float | None = Field(default=None, gt=0)
     """Cost limit of a run. Every model needs a price."""
     prices: Mapping[str, PriceSection] = {}
-    """Prices per million tokens, by model name or pattern, such as `"gpt-*" = { prompt = 2.5, completion = 10 }`.
-
-    OpenAI's models have built-in prices in US dollars.
-    """
+    """Prices per million tokens, by model name or pattern, such as `"gpt-*" = { prompt = 2.5, completion = 10 }`."""
 
     @field_validator("prices", mode="before")
     @classmethod

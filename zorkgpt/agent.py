@@ -14,7 +14,7 @@ from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachab
 from zorkgpt.llm.client import Reader
 from zorkgpt.llm.messages import LLM, Completion, Message, ToolCall
 from zorkgpt.llm.roles import Role
-from zorkgpt.llm.tools import Toolbox, ToolCaller, written_calls
+from zorkgpt.llm.tools import Toolbox, written_calls
 from zorkgpt.llm.wire import RawAnswer, RequestForm
 from zorkgpt.log import get_logger
 from zorkgpt.memory.retrieval import estimated_tokens
@@ -50,7 +50,7 @@ class Agent(Player):
     Args:
         budgets: The token budgets of the parts of the prompt.
         plain: Whether the model sees only the transcript of the episode, as a baseline.
-        tools: The tools for the model, if `llm` supports tools; None without tools.
+        tools: The tools for the model; None without tools.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Agent(Player):
         tools: AgentTools | None = None,
     ) -> None:
         self._llm = llm
-        self._tools = tools if isinstance(llm, ToolCaller) and not plain else None
+        self._tools = None if plain else tools
         self._budgets = budgets
         self._plain = plain
         self._context_length: int | None = None
@@ -140,14 +140,9 @@ class Agent(Player):
     def _complete(
         self, question: list[Message], form: type[AgentAnswer] | None, tools: AgentTools | None
     ) -> Completion:
-        if tools is not None and isinstance(self._llm, ToolCaller):
-            answer = self._llm.complete_with_tools(question, role=Role.AGENT, toolbox=tools.toolbox)
-        else:
-            answer = self._llm.complete(question, role=Role.AGENT, response_model=form)
-        return self._note_context(answer)
-
-    def _note_context(self, completion: Completion) -> Completion:
-        """Limit the next prompts to the context of the model that gave this completion."""
+        toolbox = tools.toolbox if tools else None
+        completion = self._llm.complete(question, role=Role.AGENT, response_model=form, tools=toolbox)
+        # The next prompts are limited to the context of the model that answered.
         if completion.context_length not in (None, self._context_length):
             self._context_length = completion.context_length
             log.info("prompts are limited to the model's context", extra={"tokens": completion.context_length})

@@ -14,7 +14,7 @@ from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.messages import Completion, Message, Usage
 from zorkgpt.llm.progress import CurrentCall
 from zorkgpt.llm.settings import LLMSettings, RoleSettings
-from zorkgpt.llm.structured import BARE_OBJECT, bounded_schema, form_of
+from zorkgpt.llm.structured import BARE_OBJECT, form_of, json_schema
 from zorkgpt.llm.wire import AnswerForm
 
 QUESTION = [Message("system", "You judge."), Message("user", "Well?")]
@@ -55,7 +55,7 @@ def test_refusal_of_a_response_format_is_recognized_with_any_status():
         answers = [client.complete(QUESTION, role="critic", response_model=Verdict).parsed for _ in range(2)]
     assert answers == [FINE, FINE]
     assert forms(server.requests) == ["json_schema", "json_object", "json_object"]
-    assert server.requests[1].body["response_format"]["schema"] == bounded_schema(Verdict)
+    assert server.requests[1].body["response_format"]["schema"] == json_schema(Verdict, bounded=True)
     assert server.requests[1].prompt == f"You judge.\n\nWell?\n\n{BARE_OBJECT}"
 
 

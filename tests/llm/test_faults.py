@@ -13,7 +13,7 @@ from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.messages import Completion, Message, Usage
 from zorkgpt.llm.progress import CurrentCall
 from zorkgpt.llm.settings import LLMSettings, RoleSettings
-from zorkgpt.llm.structured import bounded_schema, json_schema
+from zorkgpt.llm.structured import json_schema
 
 QUESTION = [Message("user", "What now?")]
 LIMITS = {"timeout_s": 0.2, "deadline_s": 5.0, "retry_delay_s": 0.01, "loading_wait_s": 0.1, "rate_limit_wait_s": 0.1}
@@ -245,7 +245,7 @@ def test_truncated_typed_answer_is_requested_with_more_room():
     # First with limits of strings and lists in the schema, then with a higher limit of the answer.
     assert [request.body["max_tokens"] for request in server.requests] == [20, 20, 80, 20, 80]
     schemas = [request.body["response_format"]["json_schema"]["schema"] for request in server.requests]
-    assert schemas == [json_schema(Verdict), *[bounded_schema(Verdict)] * 4]
+    assert schemas == [json_schema(Verdict), *[json_schema(Verdict, bounded=True)] * 4]
 
 
 def test_refused_limits_of_strings_are_left_out():

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from zorkgpt.errors import InvalidAnswer
 from zorkgpt.llm.messages import Message
-from zorkgpt.llm.structured import bounded_schema, form_of, json_schema, read_answer, with_form
+from zorkgpt.llm.structured import form_of, json_schema, read_answer, with_form
 
 
 class Inner(BaseModel):
@@ -45,13 +45,13 @@ wrappings = st.sampled_from(
 @given(reports, wrappings, st.booleans())
 def test_wrapped_answer_is_read_back(report, wrapping, escaped):
     answer = json.dumps(json.loads(report.model_dump_json()), ensure_ascii=escaped)
-    assert read_answer(wrapping.replace("{}", answer), Report) == report
+    assert read_answer(wrapping.replace("{}", answer), Report) == (report, 0)
 
 
 @given(st.text() | st.text(alphabet="{}[]\":,'`\\ \nabtrue1"))
 def test_any_text_is_an_answer_or_invalid(text):
     with suppress(InvalidAnswer):
-        assert isinstance(read_answer(text, Report), Report)
+        assert isinstance(read_answer(text, Report)[0], Report)
 
 
 def test_part_of_a_broken_object_is_not_an_answer():
@@ -60,7 +60,7 @@ def test_part_of_a_broken_object_is_not_an_answer():
 
 
 def test_last_of_several_objects_counts():
-    assert read_answer('First {"colour": "red"}, no, {"colour": "blue"}.', Lenient) == Lenient(colour="blue")
+    assert read_answer('First {"colour": "red"}, no, {"colour": "blue"}.', Lenient)[0] == Lenient(colour="blue")
 
 
 def test_schema_is_strict_and_portable():
@@ -110,7 +110,7 @@ def test_schema_for_a_grammar_limits_strings_and_lists():
         kind: Literal["a", "b"]
         lines: list[str]
 
-    fields = bounded_schema(Notes)["properties"]
+    fields = json_schema(Notes, bounded=True)["properties"]
     assert fields["title"]["maxLength"] == 20
     assert "maxLength" not in fields["kind"]
     assert fields["lines"]["maxItems"] > 0

@@ -42,7 +42,7 @@ def client_of(server: ChatServer, calls: list[CallRecord] | None = None, **optio
 
 
 def asked(client: LLMClient | RecordedLLM, messages=QUESTION):
-    return client.complete_with_tools(messages, role="agent", toolbox=TOOLBOX)
+    return client.complete(messages, role="agent", tools=TOOLBOX)
 
 
 def test_tool_call_and_its_result():

@@ -16,6 +16,7 @@ from zorkgpt.extras import importing
 from zorkgpt.llm.messages import LLM, Answer, Completion, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import ask_for
+from zorkgpt.llm.tools import Toolbox
 
 
 class BackgroundLLM:
@@ -25,17 +26,22 @@ class BackgroundLLM:
         self._llm = llm
 
     def complete(
-        self, messages: list[Message], *, role: Role, response_model: type[Answer] | None = None
+        self,
+        messages: list[Message],
+        *,
+        role: Role,
+        response_model: type[Answer] | None = None,
+        tools: Toolbox | None = None,
     ) -> Completion:
         """Ask the model. In background work, return when the work is resumed."""
         work = _WORK.get()
         if work is None:
-            return self._llm.complete(messages, role=role, response_model=response_model)
+            return self._llm.complete(messages, role=role, response_model=response_model, tools=tools)
         given = work.given_answer()
         if given is None:
-            return work.ask(messages, partial(self._llm.complete, role=role, response_model=response_model))
-        if response_model is None:
-            return Completion(given)
+            return work.ask(
+                messages, partial(self._llm.complete, role=role, response_model=response_model, tools=tools)
+            )
         return ask_for(lambda _: Completion(given), messages, response_model)
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import RLock
 from typing import Any
 
@@ -31,7 +32,7 @@ from zorkgpt.llm.progress import CurrentCall
 from zorkgpt.llm.retries import Retries
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
-from zorkgpt.llm.structured import ask_for, clipped_numbers
+from zorkgpt.llm.structured import ask_for, read_answer
 from zorkgpt.llm.tools import Toolbox
 from zorkgpt.llm.usage import CallRecord, Ledger, cost_of, estimated, price_of
 from zorkgpt.log import get_logger
@@ -135,7 +136,12 @@ class LLMClient:
             self.usage.add_spent(*status.spent)
 
     def complete(
-        self, messages: list[Message], *, role: Role, response_model: type[Answer] | None = None
+        self,
+        messages: list[Message],
+        *,
+        role: Role,
+        response_model: type[Answer] | None = None,
+        tools: Toolbox | None = None,
     ) -> Completion:
         """Ask the model of this role.
 
@@ -145,22 +151,12 @@ class LLMClient:
             InvalidAnswer: If two answers in a row are unusable.
             LLMError: If this call failed. A later one may succeed.
         """
-        if response_model is None:
-            return self._ask(messages, role, None)
         return ask_for(
-            lambda question: self._ask(question, role, response_model),
+            lambda question: self._ask(question, role, response_model or tools),
             messages,
             response_model,
-            lambda completion: self._record_invalid(completion, role, response_model),
+            partial(self._record_invalid, role),
         )
-
-    def complete_with_tools(self, messages: list[Message], *, role: Role, toolbox: Toolbox) -> Completion:
-        """Ask the model of this role, which may call tools. If the server supports no tools, ask without them.
-
-        Raises:
-            LLMError: See `complete`.
-        """
-        return self._ask(messages, role, toolbox)
 
     def base_url(self, role: Role) -> str:
         """Return the base URL of the server of a role.
@@ -275,7 +271,7 @@ class LLMClient:
             return f"{name} reached its token limit before it answered. Raise max_tokens of the role {str(role)!r}."
         return f"{name} sent an empty answer twice: {raw.instead}."
 
-    def _record_invalid(self, completion: Completion, role: Role, response_model: type[BaseModel]) -> None:
+    def _record_invalid(self, role: Role, completion: Completion, response_model: type[BaseModel]) -> None:
         """Put the schema into the prompt from now on if the answer shows that the server ignores it in the request."""
         endpoint = self._endpoint(role)
         dialect = self._dialect(endpoint)
@@ -338,7 +334,7 @@ class LLMClient:
             is_understood = understands is None or understands(raw, form)
             return raw if is_understood else replace(raw, problem="it has none of the expected parts")
         try:
-            return replace(raw, clipped=clipped_numbers(raw.content, form))
+            return replace(raw, clipped=read_answer(raw.content, form)[1])
         except InvalidAnswer as problem:
             return replace(raw, problem=str(problem))
 

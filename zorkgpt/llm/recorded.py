@@ -26,25 +26,20 @@ class RecordedLLM:
                 self._calls.setdefault(_key(call.role, call.messages), deque()).append(call)
 
     def complete(
-        self, messages: list[Message], *, role: Role, response_model: type[Answer] | None = None
+        self,
+        messages: list[Message],
+        *,
+        role: Role,
+        response_model: type[Answer] | None = None,
+        tools: Toolbox | None = None,
     ) -> Completion:
-        """Return the recorded answer to this question.
+        """Return the recorded answer to this question, with its tool calls.
 
         Raises:
             LLMUnreachable: If the question was not recorded.
             InvalidAnswer: If the recorded answers don't match `response_model`.
         """
-        if response_model is None:
-            return self._answer(messages, role)
         return ask_for(lambda question: self._answer(question, role), messages, response_model)
-
-    def complete_with_tools(self, messages: list[Message], *, role: Role, toolbox: Toolbox) -> Completion:
-        """Return the recorded answer to this question, with its tool calls.
-
-        Raises:
-            LLMUnreachable: If the question was not recorded.
-        """
-        return self._answer(messages, role)
 
     def _answer(self, messages: list[Message], role: Role) -> Completion:
         calls = self._calls.get(_key(role, messages))

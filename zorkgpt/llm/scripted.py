@@ -12,6 +12,7 @@ from zorkgpt.llm.cleaning import split_reasoning
 from zorkgpt.llm.messages import Answer, Completion, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import ask_for, with_form
+from zorkgpt.llm.tools import Toolbox
 
 Script = str | dict[str, Any] | BaseModel | Exception
 """One answer: text, an object that is sent as JSON, or an error to raise."""
@@ -52,19 +53,23 @@ class ScriptedLLM:
             self._next = lambda messages, role: self._next_script(script, role)
 
     def complete(
-        self, messages: list[Message], *, role: Role, response_model: type[Answer] | None = None
+        self,
+        messages: list[Message],
+        *,
+        role: Role,
+        response_model: type[Answer] | None = None,
+        tools: Toolbox | None = None,
     ) -> Completion:
-        """Return the next answer.
+        """Return the next answer. Calls of `tools` are read from its text.
 
         Raises:
             LLMError: If there is no answer left for this role.
             InvalidAnswer: If two answers in a row don't match `response_model`.
         """
-
-        if response_model is None:
-            return self._answer(messages, role)
         return ask_for(
-            lambda question: self._answer(with_form(question, response_model), role), messages, response_model
+            lambda question: self._answer(with_form(question, response_model) if response_model else question, role),
+            messages,
+            response_model,
         )
 
     def _answer(self, messages: list[Message], role: Role) -> Completion:

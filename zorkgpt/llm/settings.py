@@ -61,7 +61,7 @@ class LLMSettings:
     max_cost: float | None = None
     """Ceiling of the cost over all roles and calls."""
     prices: Mapping[str, Price] = field(default_factory=dict)
-    """By model name, with wildcards `*` and `?`. The first match is used. `LIST_PRICES` are added at the end."""
+    """By model name, with wildcards `*` and `?`. The first match is used."""
 
     def __post_init__(self) -> None:
         if isinstance(self.api_key, str):

@@ -31,41 +31,35 @@ _MAX_STRING = 300
 _MAX_LIST = 4
 
 
-def json_schema(model: type[BaseModel]) -> dict[str, Any]:
+def json_schema(model: type[BaseModel], *, bounded: bool = False) -> dict[str, Any]:
     """Return the JSON schema of a pydantic model in strict form: all fields required, no others, no defaults.
 
-    Limits of strings and uniqueness are left out, because servers reject them and pydantic checks them anyway.
+    Args:
+        bounded: Whether to limit every string and list, for servers that enforce the schema by a grammar. Without
+            limits, small models may never end a string or list. But other servers reject limits of strings, and
+            pydantic checks them anyway.
     """
-    return _strict_schema(model.model_json_schema(), bounded=False)
+    schema: dict[str, Any] = _strict(model.model_json_schema(), bounded)
+    return schema
 
 
-def bounded_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema in strict form with a limit for every string and list.
-
-    For servers that enforce the schema by a grammar. Without limits, small models may never end a string or list.
-    """
-    return _strict_schema(model.model_json_schema(), bounded=True)
-
-
-def _strict(node: Any, *, bounded: bool) -> Any:
+def _strict(node: Any, bounded: bool) -> Any:
     if isinstance(node, list):
-        return [_strict(part, bounded=bounded) for part in node]
-    return _strict_schema(node, bounded=bounded) if isinstance(node, dict) else node
-
-
-def _strict_schema(schema: dict[str, Any], *, bounded: bool) -> dict[str, Any]:
+        return [_strict(part, bounded) for part in node]
+    if not isinstance(node, dict):
+        return node
     dropped = {"default", "title", "uniqueItems", "minLength", "maxLength", "pattern"}
-    kept = {key: value for key, value in schema.items() if key not in dropped or isinstance(value, dict)}
-    strict = {key: _strict(value, bounded=bounded) for key, value in kept.items()}
+    kept = {key: value for key, value in node.items() if key not in dropped or isinstance(value, dict)}
+    strict = {key: _strict(value, bounded) for key, value in kept.items()}
     if isinstance(strict.get("properties"), dict):
         # The docstring of a pydantic model is for developers, not for the model.
         strict.pop("description", None)
         strict |= {"required": list(strict["properties"]), "additionalProperties": False}
     if bounded and strict.get("type") == "string" and "enum" not in strict:
-        strict["maxLength"] = min(schema.get("maxLength", _MAX_STRING), _MAX_STRING)
-        strict["minLength"] = schema.get("minLength", 0)
+        strict["maxLength"] = min(node.get("maxLength", _MAX_STRING), _MAX_STRING)
+        strict["minLength"] = node.get("minLength", 0)
     if bounded and strict.get("type") == "array":
-        strict["maxItems"] = min(schema.get("maxItems", _MAX_LIST), _MAX_LIST)
+        strict["maxItems"] = min(node.get("maxItems", _MAX_LIST), _MAX_LIST)
     return strict
 
 
@@ -75,27 +69,17 @@ def form_of(model: type[BaseModel]) -> str:
     return f"{FORM_HEADING}\n{schema}"
 
 
-def read_answer(text: str, model: type[Answer]) -> Answer:
+def read_answer(text: str, model: type[Answer]) -> tuple[Answer, int]:
     """Parse a model's answer. It may be fenced, be surrounded by prose, or have small mistakes in its JSON.
 
     Numbers outside of their bounds are clipped, because many servers don't enforce the bounds of a schema.
 
-    Raises:
-        InvalidAnswer: If it contains no object that matches the model.
-    """
-    return _parsed(text, model)[0]
-
-
-def clipped_numbers(text: str, model: type[BaseModel]) -> int:
-    """Return how many numbers of a model's answer were clipped.
+    Returns:
+        The answer, and how many of its numbers were clipped.
 
     Raises:
         InvalidAnswer: If it contains no object that matches the model.
     """
-    return _parsed(text, model)[1]
-
-
-def _parsed(text: str, model: type[Answer]) -> tuple[Answer, int]:
     problem = "it contains no JSON object"
     for candidate in _objects(text):
         try:
@@ -184,26 +168,28 @@ def described(error: ValidationError) -> str:
 def ask_for(
     ask: Callable[[list[Message]], Completion],
     messages: list[Message],
-    model: type[Answer],
-    on_invalid: Callable[[Completion], None] = lambda completion: None,
+    model: type[Answer] | None,
+    on_invalid: Callable[[Completion, type[BaseModel]], None] = lambda completion, model: None,
 ) -> Completion:
-    """Ask for a typed answer. If it can't be parsed, ask again with the problem.
+    """Ask for a typed answer, or any if `model` is None. If it can't be parsed, ask again with the problem.
 
     Args:
         ask: Sends messages, together with the schema.
-        on_invalid: Called with an answer that can't be parsed, before the second question.
+        on_invalid: Called with an answer that can't be parsed and its model, before the second question.
 
     Raises:
         InvalidAnswer: If the second answer can't be parsed either.
     """
     completion = ask(messages)
+    if model is None:
+        return completion
     try:
-        parsed = read_answer(completion.content, model)
+        parsed, _ = read_answer(completion.content, model)
     except InvalidAnswer as problem:
         log.info("invalid model answer, asking again", extra={"problem": str(problem)})
-        on_invalid(completion)
+        on_invalid(completion, model)
         completion = ask([*messages, *_correction(completion.content, problem)])
-        parsed = read_answer(completion.content, model)
+        parsed, _ = read_answer(completion.content, model)
     return replace(completion, parsed=parsed)
 
 

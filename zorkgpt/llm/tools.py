@@ -5,14 +5,13 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from zorkgpt.bounded import MODEL_ANSWER, parse_json
 from zorkgpt.errors import InvalidAnswer, OutOfBounds
-from zorkgpt.llm.messages import Completion, Message, ToolCall
-from zorkgpt.llm.roles import Role
+from zorkgpt.llm.messages import ToolCall
 from zorkgpt.llm.structured import described, json_schema, valid_objects
 
 _CHARACTERS_PER_TOKEN = 3
@@ -79,19 +78,6 @@ class Toolbox:
             return tool.arguments.model_validate(arguments)
         except ValidationError as error:
             raise InvalidAnswer(f"The arguments of {tool.name} are wrong: {described(error)}.") from None
-
-
-@runtime_checkable
-class ToolCaller(Protocol):
-    """A model that can be offered tools."""
-
-    def complete_with_tools(self, messages: list[Message], *, role: Role, toolbox: Toolbox) -> Completion:
-        """Ask the model of this role. It may answer, call tools, or both.
-
-        Raises:
-            LLMError: If there is no usable answer after the retries.
-        """
-        ...
 
 
 def written_calls(text: str, toolbox: Toolbox) -> tuple[ToolCall, ...]:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
-from itertools import chain
 from threading import RLock
 from typing import Any
 
@@ -17,24 +16,6 @@ _CHARACTERS_PER_TOKEN = 3
 _LEAST_CALLS = 6
 """Calls of a role before its answers can count as useless."""
 _USELESS = 0.75
-
-# From third-party price pages in 2025.
-_LISTED = {
-    "gpt-5.1": Price(1.25, 10.0),
-    "gpt-5": Price(1.25, 10.0),
-    "gpt-5-mini": Price(0.25, 2.0),
-    "gpt-5-nano": Price(0.05, 0.4),
-    "gpt-4.1": Price(2.0, 8.0),
-    "gpt-4.1-mini": Price(0.4, 1.6),
-    "gpt-4.1-nano": Price(0.1, 0.4),
-    "gpt-4o": Price(2.5, 10.0),
-    "gpt-4o-mini": Price(0.15, 0.6),
-    "o3": Price(2.0, 8.0),
-    "o3-mini": Price(1.1, 4.4),
-    "o4-mini": Price(1.1, 4.4),
-}
-LIST_PRICES: Mapping[str, Price] = _LISTED | {f"{name}-20*": price for name, price in _LISTED.items()}
-"""List prices of OpenAI's models in US dollars, by name, with or without a date. Configured prices have priority."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +124,8 @@ class Tally:
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
-    """Return the first price whose pattern matches the model's name, with list prices last. None if there is none."""
-    candidates = chain(prices.items(), LIST_PRICES.items())
-    return next((price for pattern, price in candidates if fnmatchcase(model, pattern)), None)
+    """Return the first price whose pattern matches the model's name. None if there is none."""
+    return next((price for pattern, price in prices.items() if fnmatchcase(model, pattern)), None)
 
 
 def cost_of(usage: Usage, price: Price | None) -> float | None:

@@ -16,7 +16,7 @@ from zorkgpt.llm.cleaning import split_reasoning
 from zorkgpt.llm.failures import Failure, FailureKind, failure_of
 from zorkgpt.llm.messages import Message, ToolCall, Usage
 from zorkgpt.llm.settings import RoleSettings
-from zorkgpt.llm.structured import BARE_OBJECT, bounded_schema, json_schema, with_form, with_instruction
+from zorkgpt.llm.structured import BARE_OBJECT, json_schema, with_form, with_instruction
 from zorkgpt.llm.tools import Toolbox
 
 _SAMPLING = ("temperature", "top_p")
@@ -98,24 +98,18 @@ class Dialect:
         return self.form is AnswerForm.JSON_SCHEMA and self.bounds is None
 
     def __str__(self) -> str:
-        parts = [f"typed answers by {self.form}"]
-        if self.context_length is not None:
-            parts.append(f"a context of {self.context_length} tokens")
-        if self.max_answer is not None:
-            parts.append(f"answers of at most {self.max_answer} tokens")
-        if self.left_out:
-            parts.append(f"without {', '.join(sorted(self.left_out))}")
-        if self.limit_name != "max_tokens":
-            parts.append(f"limits as {self.limit_name}")
-        if not self.system:
-            parts.append("no system role")
-        if not self.stream:
-            parts.append("no streaming")
-        if not self.tools:
-            parts.append("no tools")
-        if not self.parallel:
-            parts.append("one request at a time")
-        return ", ".join(parts)
+        parts = (
+            (True, f"typed answers by {self.form}"),
+            (self.context_length is not None, f"a context of {self.context_length} tokens"),
+            (self.max_answer is not None, f"answers of at most {self.max_answer} tokens"),
+            (self.left_out, f"without {', '.join(sorted(self.left_out))}"),
+            (self.limit_name != "max_tokens", f"limits as {self.limit_name}"),
+            (not self.system, "no system role"),
+            (not self.stream, "no streaming"),
+            (not self.tools, "no tools"),
+            (not self.parallel, "one request at a time"),
+        )
+        return ", ".join(text for applies, text in parts if applies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,10 +222,10 @@ def _as_object(arguments: str) -> str:
 def _response_format(dialect: Dialect, model: type[BaseModel]) -> dict[str, Any]:
     match dialect.form:
         case AnswerForm.JSON_SCHEMA:
-            schema = bounded_schema(model) if dialect.bounds else json_schema(model)
+            schema = json_schema(model, bounded=bool(dialect.bounds))
             return {"type": "json_schema", "json_schema": {"name": model.__name__, "schema": schema, "strict": True}}
         case AnswerForm.JSON_OBJECT_WITH_SCHEMA:
-            return {"type": "json_object", "schema": bounded_schema(model)}
+            return {"type": "json_object", "schema": json_schema(model, bounded=True)}
         case _:
             return {"type": "json_object"}
 
