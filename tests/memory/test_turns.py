@@ -486,7 +486,7 @@ def test_outdated_ephemeral_memory_is_invalidated(play):
     manager.record_action_outcome(6, "Attic", "take sword", "Taken.", HELD | again)
     assert kept(manager, 6) == [owl, ("I left the sword here", "ephemeral", "SUPERSEDED")]
     _, gone = manager.ephemeral_cache[6]
-    assert gone.invalidation_reason == "contradicted by the game state (the short sword)"
+    assert gone.invalidation_reason == "contradicted by the game state: short sword carried"
 
 
 def test_arrival_scores_nothing(play):

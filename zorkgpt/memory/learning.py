@@ -558,9 +558,8 @@ class Learner:
             for memory in memories:
                 if not is_current(memory) or is_ledger_entry(memory):
                     continue
-                thing = self._recorder.ledger.contradicted_thing(location_id, memory.claims)
-                if thing is not None:
-                    reason = f"contradicted by the game state ({with_article(thing)})"
+                if state := self._recorder.ledger.contradicting_state(location_id, memory.claims):
+                    reason = f"contradicted by the game state: {state}"
                     writer = self._writer
                     changing = writer.changing_memory(location_id, memory, also_settled=True)
                     with writer.refusals_logged(), changing as (draft, known):

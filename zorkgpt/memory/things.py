@@ -95,9 +95,9 @@ class ThingRecord:
 class ThingsLedger:
     """The things of one episode by their object numbers.
 
-    Claims are checked against what was so when the player last saw a thing (`contradicting_state`,
-    `contradicted_thing`), also against what the player sees now (`correction`), and against what was so before the
-    player changed it (`temporary_claim`, `confirms`).
+    Claims are checked against what was so when the player last saw a thing (`contradicting_state`), also against what
+    the player sees now (`correction`), and against what was so before the player changed it (`temporary_claim`,
+    `confirms`).
     """
 
     _records: dict[int, ThingRecord] = field(default_factory=dict)
@@ -351,23 +351,13 @@ class ThingsLedger:
         for claim in claims:
             if self._held_at_start(location_id, claim) is False and not self._is_put_back(claim):
                 return claim
-        if claims and all(self._has_strayed(location_id, claim) for claim in claims):
-            return claims[0]
-        return None
-
-    def contradicted_thing(self, location_id: SubjectKey, claims: Iterable[Claim]) -> str | None:
-        """Return the name of the first thing that contradicts claims about this episode. None if there is none."""
-        for claim in claims:
-            record = self._record(claim.number)
-            if record is None:
-                continue
-            if claim.relation is Relation.CARRIED:
-                is_contradicted = record.moved and not record.is_carried
-            else:
-                is_contradicted = bool(self._contradiction(location_id, claim))
-            if is_contradicted:
-                return record.name
-        return None
+        is_strayed = bool(claims) and all(
+            claim.number in self._strayed
+            and claim.relation in _WHEREABOUTS
+            and self._strayed[claim.number] != _holder_in(claim, location_id)
+            for claim in claims
+        )
+        return claims[0] if is_strayed else None
 
     def confirms(self, location_id: SubjectKey, memory: Memory, things: Iterable[ThingState]) -> bool:
         """Return whether all claims of a memory are true.
@@ -379,9 +369,10 @@ class ThingsLedger:
             things: The things that are present.
         """
         now = {claim.short for thing in things for claim in thing.claims()}
+        touched = {number for number, record in self._records.items() if record.moved or record.began}
         return bool(memory.claims) and all(
             (memory.persistence.outlives_episode and self._held_at_start(location_id, claim))
-            or (claim.short in now and not self._is_handled(claim.number))
+            or (claim.short in now and claim.number not in touched)
             for claim in memory.claims
         )
 
@@ -428,15 +419,13 @@ class ThingsLedger:
         states: dict[str, dict[str, None]] = {}
         for claim in things:
             if word := self._contradiction(location_id, claim):
-                states.setdefault(self._name(claim), {})[word] = None
+                record = self._record(claim.number)
+                name = " ".join(((record.name if record else "") or claim.name).split())
+                states.setdefault(name, {})[word] = None
         if any(claim.number != things[0].number for claim in things):
             # Among several things, a state without a name would be ambiguous.
             states.pop("", None)
         return ", ".join(f"{name} {' and '.join(words)}".strip() for name, words in states.items())
-
-    def _name(self, claim: Claim) -> str:
-        record = self._record(claim.number)
-        return " ".join(((record.name if record else "") or claim.name).split())
 
     def _contradiction(self, location_id: SubjectKey, claim: Claim) -> str:
         """Return a word for the last seen state that contradicts a claim; "" if none does."""
@@ -444,6 +433,11 @@ class ThingsLedger:
         if claim.relation in _ATTRIBUTE_OF:
             opposite = OPPOSITE[claim.relation].value
             return opposite if record is not None and opposite in record.states else ""
+        if claim.relation is Relation.CARRIED:
+            if record is None or not record.moved or record.is_carried:
+                return ""
+            # It may be in something that is carried.
+            return "gone" if record.where is None else "put down" if self._place_of(record) is not None else ""
         if claim.relation not in _FOUND_AT:
             return ""
         is_missed = claim.relation is Relation.HERE and location_id == self._in_sight
@@ -457,7 +451,7 @@ class ThingsLedger:
             return "gone" if record.moved or is_missed or claim.number in self._strayed else ""
         if not record.moved and claim.number not in self._strayed:
             return "gone" if is_missed else self._elsewhere(location_id, claim, record)
-        return "moved" if record.holder != (location_id if claim.relation is Relation.HERE else claim.other) else ""
+        return "moved" if record.holder != _holder_in(claim, location_id) else ""
 
     def _elsewhere(self, location_id: SubjectKey, claim: Claim, record: ThingRecord) -> str:
         """Return "elsewhere" if an unmoved thing was last seen at another place or in another holder, otherwise ""."""
@@ -473,18 +467,14 @@ class ThingsLedger:
             record = self._records.get(holder, ThingRecord(""))
         return "" if claim.other in holders else "elsewhere"
 
-    def _is_handled(self, number: int | None) -> bool:
-        """Return whether the player has moved or changed a thing."""
-        record = self._record(number)
-        return record is not None and (record.moved or bool(record.began))
-
     def _held_at_start(self, location_id: SubjectKey, claim: Claim) -> bool | None:
         """Return whether a claim was true before the player moved or changed the thing. None if it didn't."""
         record = self._record(claim.number)
         if record is None:
             return None
         if claim.relation in _WHEREABOUTS:
-            return _started_there(record, location_id, claim) if record.moved else None
+            is_there = record.start_place == location_id and record.start_holder == _holder_in(claim, location_id)
+            return is_there and claim.relation is not Relation.CARRIED if record.moved else None
         attribute, value = _ATTRIBUTE_OF.get(claim.relation, ("", False))
         return record.began[attribute] is value if attribute in record.began else None
 
@@ -494,12 +484,6 @@ class ThingsLedger:
         if record is None or claim.relation not in _WHEREABOUTS:
             return False
         return record.holder == record.start_holder and not record.is_carried
-
-    def _has_strayed(self, location_id: SubjectKey, claim: Claim) -> bool:
-        """Return whether a claim says where a thing is that moved there by itself."""
-        if claim.number not in self._strayed or claim.relation not in _WHEREABOUTS:
-            return False
-        return self._strayed[claim.number] != (location_id if claim.relation is Relation.HERE else claim.other)
 
     # Interruptions
 
@@ -560,7 +544,6 @@ def _place_after(move: ObjectMove, turn: ZMachineContext) -> PlaceKey | None:
     return move.destination_number if where.relation is Relation.HERE else turn.location_before
 
 
-def _started_there(record: ThingRecord, location_id: SubjectKey, claim: Claim) -> bool:
-    if record.start_place != location_id or claim.relation is Relation.CARRIED:
-        return False
-    return record.start_holder == (location_id if claim.relation is Relation.HERE else claim.other)
+def _holder_in(claim: Claim, location_id: SubjectKey) -> SubjectKey | None:
+    """Return what holds the thing according to a claim of a memory at this location."""
+    return location_id if claim.relation is Relation.HERE else claim.other
