@@ -12,9 +12,10 @@ from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState, ReasoningEntry
 from session.history import TurnRecord
-from zorkgpt.context.history import ModelSummarizer, Overflow, unsummarized
+from zorkgpt.context.history import summarized, unsummarized
 from zorkgpt.context.view import PlayerView
 from zorkgpt.errors import LLMError
+from zorkgpt.llm.messages import LLM
 from zorkgpt.memory.episode import recent_turns
 from zorkgpt.player import PlayerContext
 
@@ -30,7 +31,7 @@ class ContextManager(BaseManager):
 
     Args:
         view: The sources of the context. Defaults to empty ones.
-        summarizer: Summarizes the turns that no longer fit. By default, they are only counted.
+        summarizer: The model that summarizes the turns that no longer fit. By default, they are only counted.
         background: Runs the summaries. By default, they are made immediately.
     """
 
@@ -41,7 +42,7 @@ class ContextManager(BaseManager):
         game_state: GameState,
         *,
         view: PlayerView | None = None,
-        summarizer: ModelSummarizer | None = None,
+        summarizer: LLM | None = None,
         background: BackgroundQuestions | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
@@ -180,7 +181,7 @@ class ContextManager(BaseManager):
         if self._summarizer is None or not turns:
             return
         try:
-            state.history_summary = self._summarizer.summarize(Overflow(turns, state.history_summary))
+            state.history_summary = summarized(self._summarizer, turns, state.history_summary)
         except LLMError as error:
             self._summary_failures += 1
             if self._summary_failures == 1:

@@ -24,7 +24,6 @@ from orchestration.zork_orchestrator_v2 import Watcher, ZorkOrchestratorV2
 from session.checkpoint import Run, Snapshot
 from session.game_configuration import GameConfiguration
 from zorkgpt import telemetry
-from zorkgpt.context.history import ModelSummarizer
 from zorkgpt.context.view import PlayerView
 from zorkgpt.critic import Critic
 from zorkgpt.delegating_players import FollowingPlayer
@@ -165,9 +164,7 @@ def _context(
             knowledge=knowledge.lines if knowledge else lambda now: (),
             best_line=best_line.ahead if best_line else lambda now: None,
         ),
-        summarizer=ModelSummarizer(services.background_llm)
-        if services.background_llm and services.options.choice.kind == PlayerKind.MODEL
-        else None,
+        summarizer=services.background_llm if services.options.choice.kind == PlayerKind.MODEL else None,
         background=services.background,
     )
 

@@ -12,9 +12,6 @@ from zorkgpt.runlog.events import PlayerKind
 
 log = get_logger(__name__)
 
-_FEW_TURNS = 10
-_TOO_LARGE_A_SHARE = 0.5
-
 
 class StandIn(Player):
     """Asks a player with a model each turn. If the model gives no usable command, the rules choose one.
@@ -27,8 +24,6 @@ class StandIn(Player):
     def __init__(self, player: Player, rules: Player) -> None:
         self._player = player
         self._rules = rules
-        self._turns = self._chosen_by_rules = 0
-        self._warned = False
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
         """Return the model's decision, or that of the rules with the label `PlayerKind.RULES`.
@@ -36,24 +31,12 @@ class StandIn(Player):
         Raises:
             LLMError: If the model could not be asked.
         """
-        self._turns += 1
         try:
             return self._player.get_action_with_reasoning(context)
         except InvalidAnswer as problem:
-            self._chosen_by_rules += 1
             log.warning("the rules choose this turn", extra={"turn": context.turn, "problem": str(problem)})
-            self._warn_if_frequent()
             chosen = self._rules.get_action_with_reasoning(context)
             return AgentDecision(chosen.action, chosen.reasoning, by=PlayerKind.RULES)
-
-    def _warn_if_frequent(self) -> None:
-        if self._warned or self._turns < _FEW_TURNS or self._chosen_by_rules <= self._turns * _TOO_LARGE_A_SHARE:
-            return
-        self._warned = True
-        log.warning(
-            "the model gives no usable command on most turns; choose a larger model",
-            extra={"turns": self._turns, "chosen_by_rules": self._chosen_by_rules},
-        )
 
 
 FOLLOWED = "best line"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.fixtures.chatty_model import ChattyLLM
 from tests.fixtures.runs import MODEL, a_run, a_walkthrough
-from zorkgpt.context.history import Overflow, prompt_for
+from zorkgpt.context.history import prompt_for
 from zorkgpt.context.prompt import AGENT, prompt_sections
 from zorkgpt.context.sections import Budgets
 from zorkgpt.errors import LLMError
@@ -51,7 +51,7 @@ def test_older_turns_are_summarized_repeatedly(tmp_path):
 
 def test_summarized_turn_contains_destination_and_reason():
     walk = RecentTurn(4, "Hall", "west", "Cellar\nIt is damp.", "Something glints there.", arrived="Cellar")
-    question = prompt_for(Overflow((walk,), ""))[1].content
+    question = prompt_for((walk,), "")[1].content
     assert 'Turn 4, "Hall" to "Cellar": "west", because "Something glints there.". The game: "It is damp."' in question
 
 

@@ -1,6 +1,6 @@
 """The turns of the episode, and the summary of older turns that don't fit into the prompt."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
@@ -34,36 +34,25 @@ class SummaryAnswer(BaseModel):
     summary: str = Field(min_length=1, description="at most 150 words, in plain sentences")
 
 
-@dataclass(frozen=True, slots=True)
-class Overflow:
-    """The turns to summarize."""
+def summarized(llm: LLM, turns: Sequence[RecentTurn], previous: str) -> str:
+    """Return a summary of turns by the model of the role `summary`.
 
-    turns: tuple[RecentTurn, ...]
-    """The turns, oldest first."""
-    previous: str
-    """The summary of the turns before them; "" if there is none."""
+    Args:
+        turns: The turns, oldest first.
+        previous: The summary of the turns before them; "" if there is none.
 
-
-class ModelSummarizer:
-    """Asks the model of the role `summary`."""
-
-    def __init__(self, llm: LLM) -> None:
-        self._llm = llm
-
-    def summarize(self, overflow: Overflow) -> str:
-        answer = self._llm.complete(prompt_for(overflow), role=Role.SUMMARY, response_model=SummaryAnswer).parsed
-        assert isinstance(answer, SummaryAnswer)
-        return answer.summary.strip()
+    Raises:
+        LLMError: If there is no usable answer.
+    """
+    answer = llm.complete(prompt_for(turns, previous), role=Role.SUMMARY, response_model=SummaryAnswer).parsed
+    assert isinstance(answer, SummaryAnswer)
+    return answer.summary.strip()
 
 
-def prompt_for(overflow: Overflow) -> list[Message]:
+def prompt_for(turns: Sequence[RecentTurn], previous: str) -> list[Message]:
     """Return the prompt for a summary."""
-    lines = [turn_line(turn, tokens=_PART_TOKENS) for turn in overflow.turns]
+    lines = [turn_line(turn, tokens=_PART_TOKENS) for turn in turns]
     count = newest(reversed(lines), _MAX_TURNS_TOKENS)
-    prompt = render(
-        "context_summary",
-        previous=overflow.previous,
-        turns="\n".join(lines[len(lines) - count :]),
-        left_out=len(lines) - count,
-    )
+    left_out = len(lines) - count
+    prompt = render("context_summary", previous=previous, turns="\n".join(lines[left_out:]), left_out=left_out)
     return [Message("system", prompt.system), Message("user", prompt.user)]
