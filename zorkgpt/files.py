@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from filelock import FileLock, Timeout
 
@@ -234,14 +233,35 @@ class AtomicFile:
         _flush_folder(self._disk, self._folder)
         return written
 
-    def restore(self, data: bytes) -> None:
-        """Replace the content without changing the backup."""
+    def recover(self, replacement: Callable[[bytes], bytes | None]) -> "Recovery | None":
+        """Set a damaged file aside and replace its content. The caller must hold the lock.
+
+        Args:
+            replacement: Returns the content that replaces damaged content. None if it is intact or can't be replaced.
+
+        Returns:
+            The recovery, or None if none was needed.
+        """
+        better = b""
+        for look in range(_LOOKS + 1):
+            if look:
+                time.sleep(_BETWEEN_LOOKS_S)
+            data, _ = self.read()
+            replacing = None if data is None else replacement(data)
+            if replacing is None:
+                return None
+            better = replacing
+        aside = self.set_aside()
         try:
-            _write_new(self._disk, self._free_temporary(), data, like=self._path, durable=True)
+            _write_new(self._disk, self._free_temporary(), better, like=self._path, durable=True)
             self._disk.replace(self._temporary, self._path)
         except OSError as error:
-            raise self._error(f"Can't restore {self._path} from {self.backup}: {error}") from error
+            raise self._error(f"Can't restore {self._path}: {error}") from error
         _flush_folder(self._disk, self._folder)
+        recovery = Recovery(self.path, aside, self.backup)
+        extra = {"path": str(self.path), "set_aside": str(aside or ""), "way_out": recovery.way_out}
+        log.warning("a file was recovered from its backup", extra=extra)
+        return recovery
 
     def remove(self) -> None:
         """Delete the file, its backup and its temporary file."""
@@ -332,57 +352,21 @@ class AtomicFile:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """The replacement of a missing or damaged file."""
+    """The replacement of a damaged file."""
 
     path: Path
-    was: Literal["missing", "damaged"]
     set_aside: Path | None
-    """The new path of the damaged file. None if the file was missing."""
+    """The new path of the damaged file. None if it was deleted meanwhile."""
     backup: Path
 
     @property
     def way_out(self) -> str:
-        """How to start over, for users who deleted the file on purpose."""
+        """How to start over."""
         return f"To start over instead, delete both {self.path.name} and {self.backup.name} in {self.path.parent}."
 
     def describe(self) -> str:
         aside = f" (set aside as {self.set_aside})" if self.set_aside else ""
-        return f"{self.path} was {self.was}{aside}. It was restored from its backup. {self.way_out}"
-
-
-def reread_or_recover(
-    file: AtomicFile, reread: Callable[[], bool], replacement: Callable[[bytes | None], bytes | None]
-) -> Recovery | None:
-    """Read a file again. If it is missing or damaged, set it aside and replace it.
-
-    Args:
-        reread: Loads the file. Returns False if it is missing or damaged.
-        replacement: Receives the damaged content, or None if the file is missing. Returns the content that replaces
-            it, or None if there is none.
-
-    Returns:
-        The recovery, or None if none was needed.
-    """
-    for _ in range(_LOOKS):
-        if reread():
-            return None
-        time.sleep(_BETWEEN_LOOKS_S)
-    recovery = _recover(file, replacement)
-    reread()
-    return recovery
-
-
-def _recover(file: AtomicFile, replacement: Callable[[bytes | None], bytes | None]) -> Recovery | None:
-    data, _ = file.read()
-    better = replacement(data)
-    if better is None:
-        return None
-    aside = file.set_aside() if data else None
-    file.restore(better)
-    recovery = Recovery(file.path, "missing" if data is None else "damaged", aside, file.backup)
-    extra = {"path": str(file.path), "was": recovery.was, "set_aside": str(aside or "")}
-    log.warning("a file was recovered from its backup", extra=extra | {"way_out": recovery.way_out})
-    return recovery
+        return f"{self.path} was damaged{aside}. It was restored from its backup. {self.way_out}"
 
 
 def _write_new(disk: Disk, path: str, data: bytes, *, like: str, durable: bool) -> None:

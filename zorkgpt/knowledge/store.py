@@ -9,7 +9,7 @@ from pathlib import Path
 from platform import node
 
 from zorkgpt.errors import FileError, MemoryStoreError
-from zorkgpt.files import AtomicFile, Disk, Stamp, reread_or_recover, write_file
+from zorkgpt.files import AtomicFile, Disk, Stamp, write_file
 from zorkgpt.knowledge.file import KnowledgeDocument, is_damaged, parse, render
 from zorkgpt.knowledge.lines import is_by_person
 from zorkgpt.knowledge.revision import Lessons, Revision
@@ -211,11 +211,10 @@ class KnowledgeStore:
     def _read(self, shown: bytes) -> tuple[bytes, Stamp]:
         """Read the file; b"" if there is none. Restore it if it is damaged. If it was deleted, keep its lines."""
 
-        def replacement(data: bytes | None) -> bytes | None:
-            return shown if data is not None and data.strip() and is_damaged(data) and shown.strip() else None
+        def replacement(data: bytes) -> bytes | None:
+            return shown if data.strip() and is_damaged(data) and shown.strip() else None
 
-        recovery = reread_or_recover(self.file, lambda: replacement(self.file.read()[0]) is None, replacement)
-        self.recovered |= recovery is not None
+        self.recovered |= self.file.recover(replacement) is not None
         data, stamp = self.file.read()
         if shown.strip() and not (data or b"").strip():
             aside = Path(f"{self.file.path}.deleted")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.files import LOCK_TIMEOUT_S, AtomicFile, Disk, Stamp, reread_or_recover
+from zorkgpt.files import LOCK_TIMEOUT_S, AtomicFile, Disk, Stamp
 from zorkgpt.log import get_logger
 from zorkgpt.memory.checks import utc_now
 from zorkgpt.memory.ids import memory_id
@@ -248,9 +248,9 @@ class MarkdownStore(SqliteFileStore):
     def _read(self) -> tuple[bytes | None, Stamp]:
         """Read the file. If it is damaged, replace it."""
         data, stamp = self.file.read()
-        if self._replacement(data) is not None:
+        if data is not None and self._replacement(data) is not None:
             with self.file.locked():
-                recovery = reread_or_recover(self.file, self._is_intact, self._replacement)
+                recovery = self.file.recover(self._replacement)
             if recovery is not None:
                 self.recovered = recovery
                 self.notices.append(recovery.describe())
@@ -261,13 +261,10 @@ class MarkdownStore(SqliteFileStore):
             )
         return data, stamp
 
-    def _is_intact(self) -> bool:
-        return self._replacement(self.file.read()[0]) is None
-
-    def _replacement(self, data: bytes | None) -> bytes | None:
+    def _replacement(self, data: bytes) -> bytes | None:
         """Return the content that should replace the file. None if the file is intact or can't be recovered."""
-        # A person may delete or empty the file. Only other content can be damage.
-        if data is None or not data.strip() or is_sound(data) or self._wrote(data):
+        # A person may empty the file. Only other content can be damage.
+        if not data.strip() or is_sound(data) or self._wrote(data):
             return None
         backup = self.file.read_backup() or b""
         document = parse(backup if is_memory_file(backup) else b"")
