@@ -12,7 +12,7 @@ from session.history import TurnRecord
 from session.outcome import failed
 from tests.fixtures.command_line import command
 from tests.fixtures.runs import RULES, a_run, a_walkthrough
-from zorkgpt.cli.control import ControlEpisode
+from zorkgpt.cli.control import control_episode
 from zorkgpt.cli.learning import Learning, learning_of
 from zorkgpt.cli.summary import summary_of, write_summary
 from zorkgpt.memory.storage.markdown import read_document
@@ -115,8 +115,8 @@ def test_summary_does_not_recommend_viewing_a_deleted_folder(played, tmp_path):
 def test_control_episode_plays_without_memory_and_leaves_no_files(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
-    with ControlEpisode(find_story("slackwater").path, 1, 9, EPISODE_LOG) as control:
-        turns = [event for event in control.events() if isinstance(event, TurnRecord)]
+    with control_episode(find_story("slackwater").path, 1, 9, EPISODE_LOG) as events_of_control:
+        turns = [event for event in events_of_control() if isinstance(event, TurnRecord)]
     assert len(turns) == 9
     assert not any(turn.memory_shown for turn in turns)
     assert list(tmp_path.iterdir()) == []
@@ -125,15 +125,15 @@ def test_control_episode_plays_without_memory_and_leaves_no_files(tmp_path, monk
 def test_interrupted_control_episode_leaves_no_files(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
-    with pytest.raises(KeyboardInterrupt), ControlEpisode(find_story("slackwater").path, 1, 500, EPISODE_LOG):
+    with pytest.raises(KeyboardInterrupt), control_episode(find_story("slackwater").path, 1, 500, EPISODE_LOG):
         raise KeyboardInterrupt
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
 def test_failed_control_episode_is_logged_once(tmp_path, caplog):
-    with ControlEpisode(tmp_path / "nowhere.z5", 1, 30, EPISODE_LOG) as control:
-        assert control.events() == ()
+    with control_episode(tmp_path / "nowhere.z5", 1, 30, EPISODE_LOG) as events_of_control:
+        assert events_of_control() == ()
     assert [record.message for record in caplog.records] == ["control episode failed"]
 
 

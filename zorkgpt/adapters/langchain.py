@@ -1,10 +1,6 @@
 """The memory as tools and as a retriever for LangChain."""
 
-import functools
-from collections.abc import Callable
-from typing import Any
-
-from zorkgpt.adapters.tools import REFUSALS, MemoryTools, in_json
+from zorkgpt.adapters.tools import MemoryTools
 from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
 
@@ -21,22 +17,10 @@ def memory_tools(memory: AgentMemory, *, read_only: bool = False) -> list[BaseTo
     Args:
         read_only: Only `recall` and `search`.
     """
-    tools = MemoryTools(memory, read_only=read_only)
+    tools = MemoryTools(memory, read_only=read_only, refusal=ToolException, as_text=True)
     return [
-        StructuredTool.from_function(_refusing(in_json(tool)), handle_tool_error=True, handle_validation_error=True)
-        for tool in (*tools.reading, *tools.changing)
+        StructuredTool.from_function(tool, handle_tool_error=True, handle_validation_error=True) for tool in tools.all
     ]
-
-
-def _refusing(tool: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(tool)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return tool(*args, **kwargs)
-        except REFUSALS as error:
-            raise ToolException(str(error)) from error
-
-    return call
 
 
 class MemoryRetriever(BaseRetriever):

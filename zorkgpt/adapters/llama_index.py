@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from zorkgpt.adapters.tools import MemoryTools, in_json
+from zorkgpt.adapters.tools import MemoryTools
 from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import PlaceKey
@@ -21,8 +21,8 @@ def memory_tools(memory: AgentMemory, *, read_only: bool = False) -> list[Functi
     Args:
         read_only: Only `recall` and `search`.
     """
-    tools = MemoryTools(memory, read_only=read_only)
-    return [FunctionTool.from_defaults(in_json(tool)) for tool in (*tools.reading, *tools.changing)]
+    tools = MemoryTools(memory, read_only=read_only, as_text=True)
+    return [FunctionTool.from_defaults(tool) for tool in tools.all]
 
 
 class PlaceMemoryBlock(BaseMemoryBlock[str]):

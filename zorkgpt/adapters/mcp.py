@@ -1,17 +1,16 @@
 """The memory as a server of the Model Context Protocol: tools, a resource for each place, and a prompt."""
 
-import functools
 import inspect
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from sys import maxsize
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from pydantic import PlainValidator, TypeAdapter, WithJsonSchema
 
-from zorkgpt.adapters.tools import INSTRUCTIONS, REFUSALS, MemoryTools, instructions_at
+from zorkgpt.adapters.tools import INSTRUCTIONS, MemoryTools, instructions_at
 from zorkgpt.bounded import ADDRESS, parse_json
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.extras import importing
@@ -28,9 +27,6 @@ with importing("mcp"):
 
     from zorkgpt.server_limits import limited_server
 
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
-
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 _WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
@@ -45,11 +41,11 @@ def make_server(memory: AgentMemory, *, read_only: bool = False) -> MCPServer[An
     server: MCPServer[Any] = MCPServer(
         "zorkgpt-memory", title="Memory of places", instructions=INSTRUCTIONS, log_level="ERROR"
     )
-    tools = MemoryTools(memory, read_only=read_only)
+    tools = MemoryTools(memory, read_only=read_only, refusal=ToolError)
     for tool in tools.reading:
-        server.tool(annotations=_READS)(_refusing(tool))
+        server.tool(annotations=_READS)(_with_plain_places(tool))
     for tool in tools.changing:
-        server.tool(annotations=_WRITES)(_refusing(tool))
+        server.tool(annotations=_WRITES)(_with_plain_places(tool))
 
     @server.resource("memory://places", mime_type="application/json")
     def places() -> list[dict[str, object]]:
@@ -144,20 +140,11 @@ def with_token(app: ASGIApp, token: str | None) -> ASGIApp:
     return checked
 
 
-def _refusing(tool: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Return the tool with refusals converted to errors whose message the client sees."""
-
-    @functools.wraps(tool)
-    def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        try:
-            return tool(*args, **kwargs)
-        except REFUSALS as error:
-            raise ToolError(str(error)) from error
-
+def _with_plain_places(tool: Callable[..., Any]) -> Callable[..., Any]:
     signature = inspect.signature(tool)
     parameters = [_not_parsed(each) if each.name == "place" else each for each in signature.parameters.values()]
-    call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    return call
+    tool.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return tool
 
 
 def _not_parsed(parameter: inspect.Parameter) -> inspect.Parameter:

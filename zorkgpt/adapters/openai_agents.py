@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from zorkgpt.adapters.tools import REFUSALS, MemoryTools, in_json, instructions_at
+from zorkgpt.adapters.tools import REFUSALS, MemoryTools, instructions_at
 from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import PlaceKey
@@ -18,10 +18,8 @@ def memory_tools(memory: AgentMemory, *, read_only: bool = False) -> list[Tool]:
     Args:
         read_only: Only `recall` and `search`.
     """
-    tools = MemoryTools(memory, read_only=read_only)
-    made: list[FunctionTool] = [
-        function_tool(in_json(tool), failure_error_function=_why) for tool in (*tools.reading, *tools.changing)
-    ]
+    tools = MemoryTools(memory, read_only=read_only, as_text=True)
+    made: list[FunctionTool] = [function_tool(tool, failure_error_function=_why) for tool in tools.all]
     return [*made]
 
 

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from zorkgpt.adapters.tools import INSTRUCTIONS, REFUSALS, MemoryTools
+from zorkgpt.adapters.tools import INSTRUCTIONS, MemoryTools
 from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
 
 with importing("pydantic-ai"):
-    from pydantic_ai import ModelRetry, RunContext
-    from pydantic_ai.toolsets import FunctionToolset, ToolsetTool
+    from pydantic_ai import ModelRetry
+    from pydantic_ai.toolsets import FunctionToolset
 
 
 class MemoryToolset(FunctionToolset[Any]):
@@ -19,18 +19,5 @@ class MemoryToolset(FunctionToolset[Any]):
     """
 
     def __init__(self, memory: AgentMemory, *, read_only: bool = False) -> None:
-        tools = MemoryTools(memory, read_only=read_only)
-        super().__init__([*tools.reading, *tools.changing], instructions=INSTRUCTIONS, id="memory")
-
-    async def call_tool(
-        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
-    ) -> Any:
-        """Call a tool.
-
-        Raises:
-            ModelRetry: If the call is refused. The message is for the model.
-        """
-        try:
-            return await super().call_tool(name, tool_args, ctx, tool)
-        except REFUSALS as error:
-            raise ModelRetry(str(error)) from error
+        tools = MemoryTools(memory, read_only=read_only, refusal=ModelRetry)
+        super().__init__([*tools.all], instructions=INSTRUCTIONS, id="memory")

@@ -36,20 +36,44 @@ GivenPlace = int | str | list[int | str] | Subject
 
 
 class MemoryTools:
-    """The tools of one memory. A refused call raises one of `REFUSALS`.
-
-    Each tool accepts the places, ids and titles that the others return.
+    """The tools of one memory. Each accepts the places, ids and titles that the others return.
 
     Args:
         read_only: Only `recall` and `search`.
+        refusal: The error of the tools for a refused call. Its message is for the model. By default, one of `REFUSALS`.
+        as_text: Whether the tools return JSON text, for frameworks that would use `str(result)`.
     """
 
-    def __init__(self, memory: AgentMemory, *, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        memory: AgentMemory,
+        *,
+        read_only: bool = False,
+        refusal: Callable[[str], Exception] | None = None,
+        as_text: bool = False,
+    ) -> None:
         self.memory = memory
-        self.reading: tuple[Callable[..., Any], ...] = (self.recall, self.search)
-        self.changing: tuple[Callable[..., Any], ...] = ()
-        if not read_only:
-            self.changing = (self.remember, self.supersede, self.invalidate, self.reset)
+        reading: tuple[Callable[..., Any], ...] = (self.recall, self.search)
+        changing: tuple[Callable[..., Any], ...] = (self.remember, self.supersede, self.invalidate, self.reset)
+
+        def offered(tool: Callable[..., Any]) -> Callable[..., Any]:
+            @functools.wraps(tool)
+            def call(*args: Any, **kwargs: Any) -> Any:
+                try:
+                    result = tool(*args, **kwargs)
+                except REFUSALS as error:
+                    raise error if refusal is None else refusal(str(error)) from error
+                return json.dumps(result, ensure_ascii=False) if as_text and not isinstance(result, str) else result
+
+            return call
+
+        self.reading = tuple(map(offered, reading))
+        self.changing = () if read_only else tuple(map(offered, changing))
+
+    @property
+    def all(self) -> tuple[Callable[..., Any], ...]:
+        """The reading tools, then the changing ones."""
+        return (*self.reading, *self.changing)
 
     def recall(self, place: GivenPlace) -> str:
         """Return the memories of a place as text, or an empty text if there are none."""
@@ -114,17 +138,6 @@ def _search_result(located: LocatedMemory) -> dict[str, object]:
         "persistence": memory.persistence.value,
         "status": memory.status.value,
     }
-
-
-def in_json(tool: Callable[..., Any]) -> Callable[..., str]:
-    """Return the tool with results as JSON text, for frameworks that would use `str(result)`."""
-
-    @functools.wraps(tool)
-    def call(*args: Any, **kwargs: Any) -> str:
-        result = tool(*args, **kwargs)
-        return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
-
-    return call
 
 
 def instructions_at(memory: AgentMemory, place: SubjectKey | None) -> str:

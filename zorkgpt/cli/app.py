@@ -117,24 +117,18 @@ def doctor(workdir: WorkdirOption = None, game: GameOption = None) -> None:
 
 @app.command("mcp")
 def serve_memories(
-    memories: Annotated[
-        str,
-        typer.Option("--memories", help="Memory file, its folder, or a postgresql:// address."),
-    ],
-    host: Annotated[str | None, typer.Option("--host", help="Serve HTTP on this address instead of stdio.")] = None,
-    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="HTTP port, with --host.")] = 8766,
+    memories: Annotated[str, typer.Option(help="Memory file, its folder, or a postgresql:// address.")],
+    host: Annotated[str | None, typer.Option(help="Serve HTTP on this address instead of stdio.")] = None,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="HTTP port, with --host.")] = 8766,
     token: Annotated[
         str | None,
         typer.Option(
-            "--token",
-            envvar="ZORKGPT_MCP_TOKEN",
-            help="Bearer token that HTTP requests need. Required unless --host is local.",
+            envvar="ZORKGPT_MCP_TOKEN", help="Bearer token that HTTP requests need. Required unless --host is local."
         ),
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Reject all changes.")] = False,
     scope: Annotated[
-        str | None,
-        typer.Option("--scope", help="Serve only the places below this path, a JSON array such as '[\"acme\", 7]'."),
+        str | None, typer.Option(help="Serve only the places below this path, a JSON array such as '[\"acme\", 7]'.")
     ] = None,
 ) -> None:
     """Serve memories to agents over the Model Context Protocol (MCP)."""

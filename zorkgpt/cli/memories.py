@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from zorkgpt.cli.lookup import ambiguous, find_memories, find_place
+from zorkgpt.cli.options import as_command
 from zorkgpt.cli.paths import SavedGameOption, WorkdirOption, run_configuration
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
@@ -62,10 +63,7 @@ def memory_command(name: str | None = None, *, must_exist: bool = True) -> Calla
 
         where = (Parameter(each, Parameter.KEYWORD_ONLY, default=None, annotation=_WHERE[each]) for each in _WHERE)
         parameters = [*list(signature(command).parameters.values())[1:], *where]
-        run.__name__, run.__doc__ = command.__name__, command.__doc__
-        run.__annotations__ = {each.name: each.annotation for each in parameters}
-        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-        return app.command(name)(run)
+        return app.command(name)(as_command(run, command, parameters))  # type: ignore[no-any-return]
 
     return decorate
 
@@ -101,8 +99,7 @@ def show(
         str | None, typer.Argument(help="Name or number of a location, 'thing NUMBER' or 'game'. [default: all]")
     ] = None,
     as_of: Annotated[
-        str | None,
-        typer.Option("--as-of", metavar="EPISODE:TURN", help="State after this turn, such as 3:120."),
+        str | None, typer.Option(metavar="EPISODE:TURN", help="State after this turn, such as 3:120.")
     ] = None,
 ) -> None:
     """List the memories of a location, a thing or the game, or all memories."""
@@ -179,19 +176,15 @@ def history(manager: "SimpleMemoryManager", memory: Title) -> None:
 def search(
     manager: "SimpleMemoryManager",
     text: Annotated[str, typer.Argument(help="Words to search for.")],
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of results.")] = 10,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of results.")] = 10,
     location: LocationOption = None,
     persistence: Annotated[str | None, typer.Option("--class", help="core or permanent.")] = None,
     status: Annotated[
-        str | None, typer.Option("--status", help="active, tentative or superseded. [default: active and tentative]")
+        str | None, typer.Option(help="active, tentative or superseded. [default: active and tentative]")
     ] = None,
-    category: Annotated[
-        str | None, typer.Option("--category", help="SUCCESS, FAILURE, DISCOVERY, DANGER or NOTE.")
-    ] = None,
-    kind: Annotated[
-        str | None, typer.Option("--kind", help="rule, procedure, danger, insight, text or location.")
-    ] = None,
-    episode: Annotated[str | None, typer.Option("--episode", help="First or last seen in this episode.")] = None,
+    category: Annotated[str | None, typer.Option(help="SUCCESS, FAILURE, DISCOVERY, DANGER or NOTE.")] = None,
+    kind: Annotated[str | None, typer.Option(help="rule, procedure, danger, insight, text or location.")] = None,
+    episode: Annotated[str | None, typer.Option(help="First or last seen in this episode.")] = None,
 ) -> None:
     """Search all memories, best match first."""
     found = manager.search(

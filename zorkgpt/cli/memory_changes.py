@@ -51,15 +51,12 @@ Reason = Annotated[str | None, typer.Option("--reason", help="Reason, kept in th
 def edit(
     manager: "SimpleMemoryManager",
     title: Title,
-    text: Annotated[str | None, typer.Option("--text", help="New text.")] = None,
-    category: Annotated[
-        str | None, typer.Option("--category", help="SUCCESS, FAILURE, DISCOVERY, DANGER or NOTE.")
-    ] = None,
+    text: Annotated[str | None, typer.Option(help="New text.")] = None,
+    category: Annotated[str | None, typer.Option(help="SUCCESS, FAILURE, DISCOVERY, DANGER or NOTE.")] = None,
     persistence: Annotated[str | None, typer.Option("--class", help="core or permanent.")] = None,
-    status: Annotated[str | None, typer.Option("--status", help="active, tentative or superseded.")] = None,
+    status: Annotated[str | None, typer.Option(help="active, tentative or superseded.")] = None,
     kind: Annotated[
-        str | None,
-        typer.Option("--kind", help="rule, procedure, danger, insight, text or location; empty if unknown."),
+        str | None, typer.Option(help="rule, procedure, danger, insight, text or location; empty if unknown.")
     ] = None,
     expected: Expected = None,
     reason: Reason = None,
@@ -113,10 +110,9 @@ def hide(
 def undo(
     manager: "SimpleMemoryManager",
     list_: Annotated[bool, typer.Option("--list", help="List what can be undone, latest first.")] = False,
-    title: Annotated[str | None, typer.Option("--title", help="The latest one with this in a title.")] = None,
+    title: Annotated[str | None, typer.Option(help="The latest one with this in a title.")] = None,
     since: Annotated[
-        str | None,
-        typer.Option("--since", metavar="EPISODE:TURN", help="All changes of lasting memories from this turn on."),
+        str | None, typer.Option(metavar="EPISODE:TURN", help="All changes of lasting memories from this turn on.")
     ] = None,
 ) -> None:
     """Undo the last merge, replacement or deletion by hand, or all changes since a turn. Merges are never repeated."""
@@ -169,8 +165,7 @@ def import_(
     manager: "SimpleMemoryManager",
     source: Annotated[Path, typer.Argument(metavar="FILE", help="File or folder to import.")],
     file_format: Annotated[
-        ImportFormat | None,
-        typer.Option("--from", help="Format of FILE. [default: markdown or jsonl, by content]"),
+        ImportFormat | None, typer.Option("--from", help="Format of FILE. [default: markdown or jsonl, by content]")
     ] = None,
 ) -> None:
     """Add the memories of another file, except those already known."""
@@ -209,10 +204,8 @@ def convert(
 @app.command()
 def dedupe(
     apply: Annotated[bool, typer.Option("--apply", help="Merge them. [default: only list them]")] = False,
-    threshold: Annotated[
-        float | None, typer.Option("--threshold", min=0, max=1, help="Minimum cosine similarity.")
-    ] = None,
-    provider: Annotated[str, typer.Option("--provider", help="Embedding provider: auto, onnx, none ...")] = "auto",
+    threshold: Annotated[float | None, typer.Option(min=0, max=1, help="Minimum cosine similarity.")] = None,
+    provider: Annotated[str, typer.Option(help="Embedding provider: auto, onnx, none ...")] = "auto",
     workdir: WorkdirOption = None,
     file: File = None,
     game: SavedGameOption = None,
@@ -273,7 +266,7 @@ def audit(
     workdir: WorkdirOption = None,
     file: File = None,
     game: SavedGameOption = None,
-    seed: Annotated[int, typer.Option("--seed", min=1, help="Random seed for the interpreter.")] = 1,
+    seed: Annotated[int, typer.Option(min=1, help="Random seed for the interpreter.")] = 1,
     apply: Annotated[bool, typer.Option("--apply", help="Invalidate wrong ones. [default: only list them]")] = False,
 ) -> None:
     """Check remembered starting facts against a new game, and invalidate wrong ones with --apply."""

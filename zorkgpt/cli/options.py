@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 import typer
 
@@ -19,30 +19,27 @@ _WalkthroughOption = Annotated[
 ]
 
 
+def as_command(run: Callable[..., None], command: Callable[..., None], parameters: list[Parameter]) -> Any:
+    """Return a function with the name and docstring of a command, and with these parameters for Typer."""
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return run
+
+
 def takes_options(kind: type[Options]) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
     """Return a decorator that turns the fields of a dataclass into the parameters of a Typer command."""
-
-    def decorate(command: Callable[[Options], None]) -> Callable[..., None]:
-        def run(**values: object) -> None:
-            command(kind(**values))
-
-        hints = get_type_hints(kind, include_extras=True)
-        run.__name__, run.__doc__ = command.__name__, command.__doc__
-        run.__annotations__ = hints
-        run.__signature__ = Signature(  # type: ignore[attr-defined]
-            [
-                Parameter(
-                    field.name,
-                    Parameter.KEYWORD_ONLY,
-                    default=Parameter.empty if field.default is MISSING else field.default,
-                    annotation=hints[field.name],
-                )
-                for field in fields(kind)  # type: ignore[arg-type]
-            ]
+    hints = get_type_hints(kind, include_extras=True)
+    parameters = [
+        Parameter(
+            field.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
         )
-        return run
-
-    return decorate
+        for field in fields(kind)  # type: ignore[arg-type]
+    ]
+    return lambda command: as_command(lambda **values: command(kind(**values)), command, parameters)
 
 
 @dataclass(frozen=True)
@@ -51,61 +48,41 @@ class PlayOptions:
 
     episodes: Annotated[
         int | None,
-        typer.Option(
-            "--episodes",
-            min=1,
-            help="Number of episodes. [default: 10 for rules, 1 for human and --resume, otherwise 2]",
-        ),
+        typer.Option(min=1, help="Number of episodes. [default: 10 for rules, 1 for human and --resume, otherwise 2]"),
     ] = None
     max_turns: Annotated[
-        int | None,
-        typer.Option("--max-turns", help="Maximum turns per episode. [default: as configured, or 250 for rules]"),
+        int | None, typer.Option(help="Maximum turns per episode. [default: as configured, or 250 for rules]")
     ] = None
     keep: Annotated[
         int | None,
-        typer.Option(
-            "--keep", min=1, help="Newest episodes that stay resumable. Older logs are compressed. [default: 20]"
-        ),
+        typer.Option(min=1, help="Newest episodes that stay resumable. Older logs are compressed. [default: 20]"),
     ] = None
     game: GameOption = None
-    seed: Annotated[int | None, typer.Option("--seed", min=1, help="Random seed for the interpreter. [default: 1]")] = (
-        None
-    )
+    seed: Annotated[int | None, typer.Option(min=1, help="Random seed for the interpreter. [default: 1]")] = None
     player: Annotated[
         str | None,
         typer.Option(
-            "--player",
             help="auto, model, plain (a model that sees only the transcript), rules (no model), walkthrough or human. "
-            "[default: auto]",
+            "[default: auto]"
         ),
     ] = None
     model: _ModelOption = None
     base_url: Annotated[
-        str | None, typer.Option("--base-url", help="OpenAI-compatible server, such as http://localhost:11434/v1")
+        str | None, typer.Option(help="OpenAI-compatible server, such as http://localhost:11434/v1")
     ] = None
     walkthrough: _WalkthroughOption = None
     workdir: WorkdirOption = None
     no_memory: Annotated[bool, typer.Option("--no-memory", help="Disable memory and knowledge.")] = False
-    max_cost: Annotated[
-        float | None, typer.Option("--max-cost", help="Maximum cost of all model calls in this run.")
-    ] = None
-    max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", help="Maximum tokens of all model calls in this run.")
-    ] = None
-    delay: Annotated[float | None, typer.Option("--delay", help="Pause after each turn, in seconds.")] = None
+    max_cost: Annotated[float | None, typer.Option(help="Maximum cost of all model calls in this run.")] = None
+    max_tokens: Annotated[int | None, typer.Option(help="Maximum tokens of all model calls in this run.")] = None
+    delay: Annotated[float | None, typer.Option(help="Pause after each turn, in seconds.")] = None
     view: Annotated[bool, typer.Option("--view", help="Open a live view in the browser.")] = False
     resume: Annotated[
-        str | None,
-        typer.Option("--resume", metavar="[N]", help="Resume the last interrupted episode, or episode N."),
+        str | None, typer.Option(metavar="[N]", help="Resume the last interrupted episode, or episode N.")
     ] = None
     """The number of an episode, or "last". None starts a new episode."""
     replay: Annotated[
-        Path | None,
-        typer.Option(
-            "--replay",
-            metavar="FOLDER",
-            help="Replay the run in this folder with its recorded answers.",
-        ),
+        Path | None, typer.Option(metavar="FOLDER", help="Replay the run in this folder with its recorded answers.")
     ] = None
     synchronous: Annotated[
         bool, typer.Option("--synchronous", help="Wait for every model answer before the next turn.")
@@ -127,44 +104,28 @@ class EvalOptions:
         str,
         typer.Argument(help="tales-100, textquests-500, jericho-1000, jttl-50, learning-K or learning-KxT (T turns)."),
     ]
-    games: Annotated[list[str] | None, typer.Option("--games", help="Story file or name. Can be repeated.")] = None
+    games: Annotated[list[str] | None, typer.Option(help="Story file or name. Can be repeated.")] = None
     seeds: Annotated[
-        str | None, typer.Option("--seeds", help="Random seeds, such as 1-10 or 1,2,7. [default: set by the protocol]")
+        str | None, typer.Option(help="Random seeds, such as 1-10 or 1,2,7. [default: set by the protocol]")
     ] = None
     ablate: Annotated[
         str | None,
         typer.Option(
-            "--ablate",
-            help="Ablations to add, comma-separated: off, plain, shuffled, frozen, no-classes, no-audit; or all.",
+            help="Ablations to add, comma-separated: off, plain, shuffled, frozen, no-classes, no-audit; or all."
         ),
     ] = None
-    player: Annotated[
-        str | None,
-        typer.Option("--player", help="auto, model, plain, rules or walkthrough."),
-    ] = None
+    player: Annotated[str | None, typer.Option(help="auto, model, plain, rules or walkthrough.")] = None
     model: _ModelOption = None
-    base_url: Annotated[str | None, typer.Option("--base-url", help="OpenAI-compatible server.")] = None
+    base_url: Annotated[str | None, typer.Option(help="OpenAI-compatible server.")] = None
     walkthrough: _WalkthroughOption = None
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs",
-            min=1,
-            help="Number of parallel runs. [default: number of CPUs]",
-        ),
-    ] = None
-    ray: Annotated[
-        str | None, typer.Option("--ray", help="Address of a Ray cluster; `local` starts one on this machine.")
-    ] = None
-    limit: Annotated[
-        float | None,
-        typer.Option("--limit", min=1, help="Timeout of a run, in seconds."),
-    ] = None
+    jobs: Annotated[int | None, typer.Option(min=1, help="Number of parallel runs. [default: number of CPUs]")] = None
+    ray: Annotated[str | None, typer.Option(help="Address of a Ray cluster; `local` starts one on this machine.")] = (
+        None
+    )
+    limit: Annotated[float | None, typer.Option(min=1, help="Timeout of a run, in seconds.")] = None
     out: Annotated[
         str | None,
-        typer.Option(
-            "--out", help="Folder or object store URL for runs and results. [default: game_files/evaluations/…]"
-        ),
+        typer.Option(help="Folder or object store URL for runs and results. [default: game_files/evaluations/…]"),
     ] = None
     no_pages: Annotated[bool, typer.Option("--no-pages", help="Skip the HTML page of each run.")] = False
     json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False
@@ -177,19 +138,15 @@ class ViewOptions:
     runs: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="RUN",
-            help="Story folder, or an episode folder below runs/. Several are shown side by side.",
+            metavar="RUN", help="Story folder, or an episode folder below runs/. Several are shown side by side."
         ),
     ] = None
     workdir: WorkdirOption = None
     game: GameOption = None
     host: Annotated[
-        str | None,
-        typer.Option("--host", help="Listen on this address, so that other machines with the token can connect."),
+        str | None, typer.Option(help="Listen on this address, so that other machines with the token can connect.")
     ] = None
-    port: Annotated[
-        int | None, typer.Option("--port", min=0, max=65535, help="Port. [default: 8765, or a free port]")
-    ] = None
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port. [default: 8765, or a free port]")] = None
     edit: Annotated[bool, typer.Option("--edit", help="Allow editing, pinning and hiding memories.")] = False
-    export: Annotated[Path | None, typer.Option("--export", help="Write a single HTML file instead of serving.")] = None
-    episodes: Annotated[str | None, typer.Option("--episodes", help="Episodes to export, such as 3-7 or 1,4-6.")] = None
+    export: Annotated[Path | None, typer.Option(help="Write a single HTML file instead of serving.")] = None
+    episodes: Annotated[str | None, typer.Option(help="Episodes to export, such as 3-7 or 1,4-6.")] = None

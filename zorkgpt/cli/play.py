@@ -3,8 +3,8 @@
 import json
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from orchestration.zork_orchestrator_v2 import Watcher
 from session.checkpoint import Run
 from session.game_configuration import LOG_FILE, GameConfiguration
 from session.history import TurnRecord
-from zorkgpt.cli.control import ControlEpisode
+from zorkgpt.cli.control import control_episode
 from zorkgpt.cli.display import LINGER_S, LineDisplay, ScreenDisplay, console_for, display_for
 from zorkgpt.cli.human import HumanPlayer
 from zorkgpt.cli.learning import learning_of
@@ -192,7 +192,8 @@ def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher
         line.show()
         if options.display == "live":
             damaged.on_report = partial(_print_damage, line.console)
-        with _control_episode(plan, run_options) as control:
+        with ExitStack() as stack:
+            control_events = _begin_control_episode(plan, run_options.seed, stack)
             try:
                 # The run watcher is last, so that a turn is shown before the run is interrupted after it.
                 interrupted = _play(plan, run_options, (*followers, watcher), line)
@@ -201,9 +202,9 @@ def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher
                     display.close()
             line.show()
             line.status.begin("finishing the control episode")
-            control_events = control.events() if control is not None and not interrupted else ()
+            control = () if interrupted else control_events()
         line.hide()
-        _sum_up(plan, watcher.endings, damaged.reports, control_events)
+        _sum_up(plan, watcher.endings, damaged.reports, control)
         if (interrupted or watcher.is_cut_short) and options.display != "json":
             typer.echo(_how_to_continue(options, watcher))
         if not interrupted:
@@ -358,20 +359,15 @@ def _display(
     return display, (progress, display)
 
 
-@contextmanager
-def _control_episode(plan: _Plan, run: RunOptions) -> Iterator[ControlEpisode | None]:
-    if not plan.needs_control:
-        yield None
-        return
-    config = plan.config
-    try:
-        control = ControlEpisode(plan.story.path, run.seed, config.max_turns_per_episode, config.episode_log_file)
-    except OSError as error:
-        log.warning("control episode failed", extra={"problem": str(error)})
-        yield None
-        return
-    with control:
-        yield control
+def _begin_control_episode(plan: _Plan, seed: int, stack: ExitStack) -> Callable[[], Sequence[Event]]:
+    """Return a function that waits for the events of the control episode. It returns none if there is no episode."""
+    turns, log_name = plan.config.max_turns_per_episode, plan.config.episode_log_file
+    if plan.needs_control:
+        try:
+            return stack.enter_context(control_episode(plan.story.path, seed, turns, log_name))
+        except OSError as error:
+            log.warning("control episode failed", extra={"problem": str(error)})
+    return tuple
 
 
 def _print_damage(console: Console, damaged: dict[str, str]) -> None:

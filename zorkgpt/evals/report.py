@@ -3,7 +3,6 @@
 import base64
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from os.path import relpath
 from pathlib import Path
 from typing import Any
@@ -17,15 +16,6 @@ from zorkgpt.extras import MissingExtra, importing
 
 Pages = Mapping[Path, Path]
 """The page of each working directory that has one."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Link:
-    """An episode in the list of runs."""
-
-    text: str
-    href: str
-    """"" if there is no page."""
 
 
 def report(results: EvaluationResults, pages: Pages) -> str:
@@ -73,15 +63,15 @@ def _run(figures: RunFigures, pages: Pages) -> dict[str, Any]:
     }
 
 
-def _link(run: EvaluationRun, episode: EpisodeFigures, pages: Pages) -> _Link:
-    """Return a link to the turn in which the episode reached its highest score."""
+def _link(run: EvaluationRun, episode: EpisodeFigures, pages: Pages) -> tuple[str, str]:
+    """Return the score of an episode, and the address of the turn that reached its highest score, "" without a page."""
     score = "?" if episode.score is None else str(episode.score)
     page = pages.get(run.workdir(episode.episode))
     if page is None:
-        return _Link(score, "")
+        return score, ""
     turn = max(episode.scored.values(), default=0)
     number = Path(episode.directory).name
-    return _Link(score, f"{quote(Path(relpath(page, run.root)).as_posix())}#{number}:{turn}")
+    return score, f"{quote(Path(relpath(page, run.root)).as_posix())}#{number}:{turn}"
 
 
 _SIZE_IN = (7.0, 3.6)

@@ -67,13 +67,15 @@ It may raise an error to end the run.
 
 @dataclass(frozen=True, slots=True)
 class EpisodeFiles:
-    """The location of an episode's files."""
+    """The location of an episode's files, and its end."""
 
     workdir: Path
     number: int
     """The number in the working directory."""
     episode: int
     """The number in the run, counted from 1."""
+    end: EpisodeEnded | None
+    """None if it is running or was killed."""
 
     @property
     def directory(self) -> Path:
@@ -170,29 +172,22 @@ class EvaluationRun:
     def played(self) -> list[EpisodeFiles]:
         """Return the finished episodes, in order."""
         played: list[EpisodeFiles] = []
-        while (files := self._ended(len(played) + 1)) is not None:
+        while (files := self._files(len(played) + 1)).end is not None and files.end.reason in _ENDINGS:
             played.append(files)
         return played
 
-    def _ended(self, episode: int) -> EpisodeFiles | None:
-        """Return the files of an episode. None if it is not finished."""
-        files = self._files(episode)
-        end = self._end(files)
-        return files if end is not None and end.reason in _ENDINGS else None
-
     def _files(self, episode: int) -> EpisodeFiles:
         workdir = self.workdir(episode)
-        return EpisodeFiles(workdir, 2 if workdir.name != "episodes" else episode, episode)
-
-    def _end(self, files: EpisodeFiles) -> EpisodeEnded | None:
-        return last_end(read_episode(files.workdir, files.number, self.config.episode_log_file))
+        number = 2 if workdir.name != "episodes" else episode
+        end = last_end(read_episode(workdir, number, self.config.episode_log_file))
+        return EpisodeFiles(workdir, number, episode, end)
 
     def turns_left(self, played: list[EpisodeFiles]) -> int:
         """Return the maximum turns of the next episode, or 0 if there is none."""
         protocol = self.protocol
         if not protocol.restarts:
             return protocol.turns if len(played) < protocol.episodes else 0
-        ends = [end for files in played if (end := self._end(files))]
+        ends = [files.end for files in played if files.end is not None]
         if any(end.reason == EpisodeEnding.VICTORY and end.score == end.max_score for end in ends):
             return 0
         return max(0, protocol.turns - sum(end.turns for end in ends))
