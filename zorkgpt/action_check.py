@@ -22,24 +22,11 @@ Phrases = tuple[tuple[TokenKind, tuple[str, ...]], ...]
 _PLAIN = re.compile(r"[a-z][a-z'-]*(?: [a-z][a-z'-]*)*")
 _ARTICLES = frozenset({"a", "an", "the", "my", "some", "this", "that", "these", "those", "his", "her", "its", "their"})
 _NOT_ANALYSED = frozenset(
-    {"all", "and", "any", "anything", "both", "but", "each", "every", "everything", "everyone", "except", "here"}
-    | {
-        "him",
-        "it",
-        "me",
-        "myself",
-        "of",
-        "one",
-        "other",
-        "self",
-        "that",
-        "them",
-        "then",
-        "there",
-        "us",
-        "you",
+    (
+        *("all", "and", "any", "anything", "both", "but", "each", "every", "everyone", "everything", "except", "here"),
+        *("him", "it", "me", "myself", "of", "one", "other", "self", "that", "them", "then", "there", "us", "you"),
         "yourself",
-    }
+    )
 )
 """Phrases with these words are not analyzed."""
 _MOST_WORDS = 12
@@ -225,8 +212,6 @@ def _shown(verb: str, line: GrammarLine) -> str:
     return " ".join((verb, *shown))
 
 
-Rule = Callable[[int, Scene], str | None]
-"""Returns why the object is refused, as the predicate of a sentence about it; None if it may be accepted."""
 TokenMeaning = tuple[TokenKind, tuple[str, ...], frozenset[int] | str | None]
 """A token's kind, the words that fill it, and the result of `_meaning`."""
 
@@ -237,10 +222,9 @@ def objection(
     line: GrammarLine, kind: TokenKind, phrase: Iterable[str], meant: Iterable[int], language: Language, scene: Scene
 ) -> str | None:
     """Return why all of these objects are refused; None if one may be accepted."""
-    for rule in (_BY_KIND.get(kind), _BY_VERB.get(_standard_verb(line, language))):
-        if rule is None:
-            continue
-        reasons = [rule(number, scene) for number in meant]
+    for key in (kind, _standard_verb(line, language)):
+        rules = _RULES.get(key, ())
+        reasons = [next((reason for reason, applies in rules if applies(_Thing(each, scene))), None) for each in meant]
         if reasons and all(reasons):
             return f"The {' '.join(phrase)} {reasons[0]}."
     return None
@@ -268,7 +252,7 @@ def picks_up(line: GrammarLine, meanings: Iterable[TokenMeaning], scene: Scene) 
 
 
 def _standard_verb(line: GrammarLine, language: Language) -> tuple[str, ...] | None:
-    """Return the verb in `_BY_VERB` with the same action as this line with one object; None if there is none."""
+    """Return the verb in `_RULES` with the same action as this line with one object; None if there is none."""
     if sum(token.kind is not TokenKind.WORD for token in line.tokens) != 1:
         return None
     return next((verb for verb, actions in _standard_actions(language).items() if line.action in actions), None)
@@ -276,8 +260,8 @@ def _standard_verb(line: GrammarLine, language: Language) -> tuple[str, ...] | N
 
 @cached_by_identity
 def _standard_actions(language: Language) -> dict[tuple[str, ...], set[int]]:
-    """Return the action numbers of each verb in `_BY_VERB`, when followed by one object."""
-    return {verb: _actions(verb, language) for verb in _BY_VERB if verb}
+    """Return the action numbers of each verb in `_RULES`, when followed by one object."""
+    return {verb: _actions(verb, language) for verb in _RULES if isinstance(verb, tuple)}
 
 
 def _actions(verb: tuple[str, ...], language: Language) -> set[int]:
@@ -295,56 +279,49 @@ def _is(number: int, attribute: str, scene: Scene) -> bool | None:
     return scene.attributes.get(number, {}).get(attribute)
 
 
-def _take(number: int, scene: Scene) -> str | None:
+@dataclass(frozen=True, slots=True)
+class _Thing:
+    """An object that a command names."""
+
+    number: int
+    scene: Scene
+
+    def has(self, attribute: str) -> bool | None:
+        return _is(self.number, attribute, self.scene)
+
+    @property
+    def is_here(self) -> bool:
+        return self.number in self.scene.here
+
+    @property
+    def is_ordinary(self) -> bool:
+        """Whether it is portable or fixed. Other objects have their own action routine."""
+        return bool(self.has("portable") or self.has("fixed"))
+
+
+Rule = tuple[str, Callable[[_Thing], object]]
+"""Why an object is refused, as the predicate of a sentence about it, and whether it is."""
+
+_HOLD: Rule = ("is not in your hands", lambda thing: thing.is_here and thing.is_ordinary)
+_SWITCH: Rule = ("can't be switched on or off", lambda thing: thing.has("switchable") is False)
+_RULES: dict[TokenKind | tuple[str, ...] | None, tuple[Rule, ...]] = {
+    TokenKind.HELD: (_HOLD,),
+    TokenKind.IN_REACH: (
+        ("is not in your hands, and can't be taken", lambda thing: thing.is_here and thing.has("fixed")),
+    ),
+    TokenKind.PERSON: (("is not alive", lambda thing: thing.has("animate") is False and not thing.has("talkable")),),
     # Taking a fixed object may still reveal something, such as an object beneath it.
-    return "is already in your hands" if number in scene.held else None
-
-
-def _is_ordinary(number: int, scene: Scene) -> bool:
-    """Return whether it is portable or fixed. Other objects have their own action routine."""
-    return bool(_is(number, "portable", scene) or _is(number, "fixed", scene))
-
-
-def _open(number: int, scene: Scene) -> str | None:
-    if not _is_ordinary(number, scene):
-        return None
-    if _is(number, "openable", scene) is False:
-        return "can't be opened"
-    return "is already open" if _is(number, "open", scene) else None
-
-
-def _close(number: int, scene: Scene) -> str | None:
-    if not _is_ordinary(number, scene):
-        return None
-    if _is(number, "openable", scene) is False:
-        return "can't be closed"
-    return "is already closed" if _is(number, "open", scene) is False else None
-
-
-def _switch(number: int, scene: Scene) -> str | None:
-    return "can't be switched on or off" if _is(number, "switchable", scene) is False else None
-
-
-def _hold(number: int, scene: Scene) -> str | None:
-    return "is not in your hands" if number in scene.here and _is_ordinary(number, scene) else None
-
-
-def _reach(number: int, scene: Scene) -> str | None:
-    fixed = number in scene.here and _is(number, "fixed", scene)
-    return "is not in your hands, and can't be taken" if fixed else None
-
-
-def _person(number: int, scene: Scene) -> str | None:
-    lifeless = _is(number, "animate", scene) is False and not _is(number, "talkable", scene)
-    return "is not alive" if lifeless else None
-
-
-_BY_KIND: dict[TokenKind, Rule] = {TokenKind.HELD: _hold, TokenKind.IN_REACH: _reach, TokenKind.PERSON: _person}
-_BY_VERB: dict[tuple[str, ...] | None, Rule] = {
-    ("take",): _take,
-    ("open",): _open,
-    ("close",): _close,
-    ("drop",): _hold,
-    ("turn", "on"): _switch,
-    ("turn", "off"): _switch,
+    ("take",): (("is already in your hands", lambda thing: thing.number in thing.scene.held),),
+    ("open",): (
+        ("can't be opened", lambda thing: thing.is_ordinary and thing.has("openable") is False),
+        ("is already open", lambda thing: thing.is_ordinary and thing.has("open")),
+    ),
+    ("close",): (
+        ("can't be closed", lambda thing: thing.is_ordinary and thing.has("openable") is False),
+        ("is already closed", lambda thing: thing.is_ordinary and thing.has("open") is False),
+    ),
+    ("drop",): (_HOLD,),
+    ("turn", "on"): (_SWITCH,),
+    ("turn", "off"): (_SWITCH,),
 }
+"""The rules for a token's kind, and for a verb with one object. The first one that applies counts."""

@@ -92,7 +92,7 @@ class VectorCache:
         with self._lock:
             self._drop()
             model = self._model
-        self.table.clear(model)
+        self.table.keep_only(model, ())
         self.vectors(texts, lasting=True)
 
     def _fetch(self, keys: Iterable[bytes]) -> None:

@@ -39,11 +39,6 @@ class VectorMatrix:
         with self._lock:
             return self._rows(model).nearest(vector, limit, among)
 
-    def clear(self, model: str) -> None:
-        """Delete the vectors of a model."""
-        with self._lock:
-            self._models.pop(model, None)
-
     def keep_only(self, model: str, keys: Collection[bytes]) -> None:
         """Delete all other vectors."""
         with self._lock:

@@ -32,10 +32,6 @@ class VectorTable(Protocol):
         """Return the nearest keys with their cosines, nearest first. `among` limits the search to these keys."""
         ...
 
-    def clear(self, model: str) -> None:
-        """Delete the vectors of a model."""
-        ...
-
     def keep_only(self, model: str, keys: Collection[bytes]) -> None:
         """Delete the model's vectors of all other texts."""
         ...

@@ -45,11 +45,6 @@ class SqliteVectors:
             )
             self._database.put("INSERT OR REPLACE INTO zorkgpt_vectors (model, key, vector) VALUES (%s, %s, %s)", rows)
 
-    def clear(self, model: str) -> None:
-        """Delete the vectors of a model."""
-        self._database.put("DELETE FROM zorkgpt_vectors WHERE model = %s", [(model,)])
-        self._matrix.clear(model)
-
     def keep_only(self, model: str, keys: Collection[bytes]) -> None:
         """Delete the vectors of all other texts and models."""
         others = self._updated().known(model) - set(keys)

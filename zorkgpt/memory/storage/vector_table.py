@@ -114,10 +114,6 @@ class PostgresVectors:
         nearest = [(bytes(key), float(cosine)) for key, cosine in rows]
         return sorted(nearest, key=lambda key_and_cosine: -key_and_cosine[1])
 
-    def clear(self, model: str) -> None:
-        """Delete the vectors of a model."""
-        self._database.rows("DELETE FROM zorkgpt_vectors WHERE model = %s", (model,))
-
     def keep_only(self, model: str, keys: Collection[bytes]) -> None:
         """Delete the model's vectors of all other texts."""
         query = "DELETE FROM zorkgpt_vectors WHERE model = %s AND NOT key = ANY(%s)"
