@@ -53,6 +53,7 @@ class _ShownContent(NamedTuple):
 
 
 _NOTHING = _ShownContent(0, "", 0, is_shown=True)
+"""What a file without a record has shown."""
 
 
 def sidecar(memory_file: Path | str, *, timeout_s: float = LOCK_TIMEOUT_S) -> SqliteDatabase:
@@ -84,8 +85,6 @@ class MarkdownStore(SqliteFileStore):
         database = sidecar(self.file.path, timeout_s=lock_timeout_s)
         self._digest = ""
         """The digest of the file when it was last read or written. "" if there was no file."""
-        self._last: _ShownContent | None = None
-        """The last content of the record. None if it must be read again."""
         self._seen: tuple[Stamp, tuple[int, ...]] | None = None
         """The file's stamp and the database's version when they were last read or written."""
         self._document: Document | None = None
@@ -133,7 +132,7 @@ class MarkdownStore(SqliteFileStore):
                 with super().transaction(source=source, turn_stamp=turn_stamp, places=places) as draft:
                     yield draft
             except BaseException:
-                self._last = self._document = None
+                self._document = None
                 raise
             if not self.database.is_turn:
                 self._show_changes()
@@ -151,7 +150,7 @@ class MarkdownStore(SqliteFileStore):
                 with super().turn():
                     yield
             except BaseException:
-                self._seen = self._last = self._document = None
+                self._seen = self._document = None
                 raise
             self._show_changes()
 
@@ -171,7 +170,7 @@ class MarkdownStore(SqliteFileStore):
         """Undo a transaction that an interrupt has left open when it arrived at its end."""
         if self.database.abandon():
             self.lasting.forget()
-            self._seen = self._last = self._document = None
+            self._seen = self._document = None
 
     def _prepare(self) -> None:
         """Do nothing: edits and changes have just been read."""
@@ -188,10 +187,7 @@ class MarkdownStore(SqliteFileStore):
 
     def _is_as_seen(self) -> bool:
         """Return whether file and database are unchanged since they were last read or written."""
-        is_as_seen = self._seen == (self.file.stamp(), self.database.version())
-        if not is_as_seen:
-            self._last = None
-        return is_as_seen
+        return self._seen == (self.file.stamp(), self.database.version())
 
     def _look(self) -> None:
         """Read the changes of others. An edit of the file is recorded if the lock is free, and otherwise only read."""
@@ -216,7 +212,7 @@ class MarkdownStore(SqliteFileStore):
     def _catch_up(self) -> None:
         """Record the edits of the file, and write it if it doesn't show the record. The file must be locked."""
         for _ in range(_ATTEMPTS):
-            if self._is_as_seen() and not self.database.is_copy and self._digest == self._recorded:
+            if self._is_as_seen() and not self.database.is_copy and self._digest == self._last_shown().digest:
                 return
             if (read := self._read_again()) is None:
                 return
@@ -235,9 +231,8 @@ class MarkdownStore(SqliteFileStore):
     def _read_again(self) -> tuple[bytes | None, Stamp] | None:
         """Read the file. None if it shows the record."""
         self.database.leave_copy()
-        self._last = None
         data, stamp = self._read()
-        if self._recorded != digest_of(data):
+        if self._last_shown().digest != digest_of(data):
             return data, stamp
         if self._digest != digest_of(data):
             self._document = None
@@ -269,12 +264,12 @@ class MarkdownStore(SqliteFileStore):
         backup = self.file.read_backup() or b""
         document = parse(backup if is_memory_file(backup) else b"")
         # The backup is the file before the last change, which only the record has.
-        before = render(self._showing(document) if self._last_shown() else document)
+        before = render(self._showing(document) if self._last_shown().number else document)
         return before if is_memory_file(before) and is_damaged(data, before) else None
 
     def _wrote(self, data: bytes) -> bool:
         """Return whether the record has ever had this content."""
-        return bool(self._shown("digest = %s", digest_of(data)))
+        return self._shown("digest = %s", digest_of(data)) is not None
 
     @property
     def document(self) -> Document:
@@ -283,7 +278,7 @@ class MarkdownStore(SqliteFileStore):
             if self._document is None:
                 data, _ = self.file.read()
                 document = parse(data or b"", self._sections)
-                self._keep(document if digest_of(data) == self._recorded else self._showing(document))
+                self._keep(document if digest_of(data) == self._last_shown().digest else self._showing(document))
             assert self._document is not None
             return self._document
 
@@ -291,23 +286,15 @@ class MarkdownStore(SqliteFileStore):
         self._document = document
         self._sections = {section.data: section for section in document.sections}
 
-    @property
-    def _recorded(self) -> str:
-        """The last digest of the record. It differs from that of the file if the file must be written."""
-        last = self._last_shown()
-        return last.digest if last else ""
+    def _last_shown(self) -> _ShownContent:
+        """Return the last content of the record. Its digest differs from that of the file if this must be written."""
+        return self._shown("number > %s", 0) or _NOTHING
 
-    def _last_shown(self) -> _ShownContent | None:
-        """Return the last content of the record. None if there is no record."""
-        if self._last is None:
-            self._last = next(iter(self._shown("number > %s", 0)), None)
-        return self._last
-
-    def _shown(self, condition: str, value: object) -> list[_ShownContent]:
-        """Return the last content that meets a condition, or none."""
+    def _shown(self, condition: str, value: object) -> _ShownContent | None:
+        """Return the last content that meets a condition. None if there is none."""
         query = f"SELECT number, digest, position, is_shown FROM zorkgpt_shown WHERE {condition}"
         rows = self.database.rows(f"{query} ORDER BY number DESC LIMIT 1", (value,))
-        return [_ShownContent(*row) for row in rows]
+        return _ShownContent(*rows[0]) if rows else None
 
     # Merging
 
@@ -319,7 +306,7 @@ class MarkdownStore(SqliteFileStore):
         at = utc_now()
         records: list[HistoryRecord] | None
         with self._changing(None), self.lasting.changing(at=at):
-            if last is None:
+            if not last.number:
                 records = self._imported(document, at)
             else:
                 records = self._edits(document, digest, last, at)
@@ -329,7 +316,7 @@ class MarkdownStore(SqliteFileStore):
             self._digest = digest
             self._note(digest if not document.sections else digest_shown(document))
         self._keep(document)
-        if records is not None and last is not None:
+        if records is not None and last.number:
             log.info("record updated from the file", extra={"changes": len(records)})
             self._messages.removed([record.change for record in records], document, has_file=bool(self._digest))
 
@@ -346,16 +333,16 @@ class MarkdownStore(SqliteFileStore):
 
     def _edits(self, document: Document, digest: str, last: _ShownContent, at: str) -> list[HistoryRecord] | None:
         """Record what a person or another program did with the file. None if it was only not written yet."""
-        [shown] = self._shown("is_shown = %s", 1)
-        found = self._shown("digest = %s", digest) if digest else []
+        shown = self._shown("is_shown = %s", 1) or _NOTHING
+        found = self._shown("digest = %s", digest) if digest else None
         if digest == shown.digest:
             return None
         present, names = by_place(self.lasting.find(EVERY)), self._names(document)
         theirs, undated, is_broken = document.by_place(), document.undated, document.is_broken
         edits = FileEdits(theirs, undated, is_broken, present, at, names, self.journal.versions)
-        is_current = bool(found) or shown.number == last.number
-        if found:
-            records = edits.returning_to(self.journal.lasting(found[0].position))
+        is_current = found is not None or shown.number == last.number
+        if found is not None:
+            records = edits.returning_to(self.journal.lasting(found.position))
         else:
             records = edits.since(edits.present if is_current else self.journal.lasting(shown.position))
         for record in records:
@@ -397,7 +384,7 @@ class MarkdownStore(SqliteFileStore):
         if not document.is_broken:
             return document.showing(wanted)
         # Other missing memories may be in the parts of the file that are not understood.
-        [last] = self._shown("is_shown = %s", 1) or [_NOTHING]
+        last = self._shown("is_shown = %s", 1) or _NOTHING
         added = {
             (record.change.location_id, memory_id(record.change.location_id, record.change.memory))
             for record in self.journal.records(start=last.position)
@@ -417,15 +404,15 @@ class MarkdownStore(SqliteFileStore):
                 document = document.moved(old, new)
             self._keep(self._showing(document, places))
             self._note(digest_shown(self.document))
-        elif self._last_shown() is None:
+        elif not self._last_shown().number:
             self._note(self._digest)
 
     def _note(self, digest: str) -> None:
         """Record the digest of the file that will show the record."""
         last = self._last_shown()
-        if last is not None and last.digest == digest:
+        if last.number and last.digest == digest:
             return
-        if last is None and self._digest != digest:
+        if not last.number and self._digest != digest:
             self._put_shown(self._digest, 0, is_shown=True)
         self._mark_shown()
         self._put_shown(digest, self.journal.size(), is_shown=digest == self._digest)
@@ -433,14 +420,12 @@ class MarkdownStore(SqliteFileStore):
     def _put_shown(self, digest: str, position: int, *, is_shown: bool) -> None:
         insert = "INSERT INTO zorkgpt_shown (digest, position, is_shown) VALUES (%s, %s, %s)"
         self.database.put(insert, [(digest, position, int(is_shown))])
-        self._last = None
 
     def _mark_shown(self) -> None:
         """Record that the file has the last content of the record, if that is true."""
         last = self._last_shown()
-        if last is not None and not last.is_shown and last.digest == self._digest:
+        if not last.is_shown and last.digest == self._digest:
             self.database.put("UPDATE zorkgpt_shown SET is_shown = 1 WHERE number = %s", [(last.number,)])
-            self._last = None
 
     def _show(self) -> None:
         """Write the file, unless it shows the record. The file must be locked. Then `_seen` is None if it was edited.
@@ -448,7 +433,7 @@ class MarkdownStore(SqliteFileStore):
         Raises:
             MemoryStoreError: If the file can't be written.
         """
-        recorded = self._recorded
+        recorded = self._last_shown().digest
         if self._digest == recorded or self._seen is None:
             return
         document = self.document
