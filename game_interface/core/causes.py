@@ -8,19 +8,17 @@ random numbers, because the loss may depend on chance. If the questions can't be
 The results never influence the choice of an action, because the turn is already over.
 """
 
-import json
-import zlib
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from game_interface.core.discovery import DIRECTIONS
 from game_interface.core.losses import DetectedLoss
-from game_interface.core.snapshots import BranchState, WorkerBranches
+from game_interface.core.sanitize import spelled_walk
+from game_interface.core.snapshots import BranchState, SnapshotReader
 from game_interface.core.transcript import common_end
-from game_interface.core.worker import RNG_ADVANCES, with_rng_advanced
-from game_interface.models import Transition
-from zorkgpt.bounded import SAVED_FILE, parse_json
+from game_interface.core.worker import RNG_ADVANCES, Worker, with_rng_advanced
+from game_interface.models import Language, Transition
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
 
 _OTHER_IDLE = "look"
@@ -68,36 +66,6 @@ class RecentStates:
         self.here.append(RecentState(state, room, moves, self.turn))
         self.turn += 1
 
-    def packed(self, present: bytes) -> bytes:
-        """Return the states as bytes, compressed as differences from the present state."""
-        recent = [*([self.elsewhere] if self.elsewhere else []), *self.here]
-        states = b"".join(_difference(each.state, present) for each in recent)
-        numbers = [[each.room, each.moves, each.turn, len(each.state)] for each in recent]
-        head = json.dumps([self.turn, self.elsewhere is not None, numbers]).encode()
-        return zlib.compress(len(head).to_bytes(4, "big") + head + states, 1)
-
-    @classmethod
-    def unpacked(cls, packed: bytes, present: bytes) -> "RecentStates":
-        """Read the value of `packed`. b"" has no states."""
-        recent = cls()
-        if not packed:
-            return recent
-        content = zlib.decompress(packed)
-        at = 4 + int.from_bytes(content[:4], "big")
-        recent.turn, has_elsewhere, numbers = parse_json(content[4:at], SAVED_FILE)
-        for room, moves, turn, size in numbers:
-            recent.here.append(RecentState(_difference(content[at : at + size], present), room, moves, turn))
-            at += size
-            if has_elsewhere and recent.elsewhere is None:
-                recent.elsewhere = recent.here.pop()
-        return recent
-
-
-def _difference(state: bytes, present: bytes) -> bytes:
-    """Return the exclusive or of both states, which restores the state when it is applied again."""
-    mask = present[: len(state)].ljust(len(state), b"\0")
-    return (int.from_bytes(state, "big") ^ int.from_bytes(mask, "big")).to_bytes(len(state), "big")
-
 
 @dataclass(slots=True)
 class CauseFinder:
@@ -111,7 +79,9 @@ class CauseFinder:
     detected: DetectedLoss
     command: str
     recent: RecentStates
-    branches: WorkerBranches
+    worker: Worker
+    snapshots: SnapshotReader
+    language: Language
     idle: str
     """A command that only takes one move."""
     _played: int = field(default=0, init=False)
@@ -262,8 +232,9 @@ class CauseFinder:
         return bool(lost & before.at_hand) and lost.isdisjoint(after.at_hand)
 
     def _load(self, start: RecentState, rng_advance: int = 0) -> BranchState:
-        return self.branches.load(with_rng_advanced(start.state, rng_advance))
+        return self.snapshots.branch_state(self.worker.load(with_rng_advanced(start.state, rng_advance)))
 
     def _play(self, command: str) -> BranchState:
         self._played += 1
-        return self.branches.play(command)
+        typed = spelled_walk(command, self.language).encode("ascii")
+        return self.snapshots.branch_state(self.worker.step(typed))

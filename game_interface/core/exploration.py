@@ -2,7 +2,6 @@
 
 from game_interface.core import discovery
 from game_interface.core.counterfactual import Bookkeeping, BookkeepingProbe
-from game_interface.core.interpreter import Interpreter
 from game_interface.core.observe import ViewReader
 from game_interface.core.profile import Profile
 from game_interface.core.prompts import Prompts
@@ -23,11 +22,8 @@ _bookkeeping: dict[str, Bookkeeping] = {}
 class StoryExplorer:
     """Explores one story in the worker of a game."""
 
-    def __init__(
-        self, machine: ZMachine, language: Language, prompts: Prompts, worker: Worker, interpreter: Interpreter
-    ) -> None:
-        self._machine, self._language, self._prompts = machine, language, prompts
-        self._worker, self._interpreter = worker, interpreter
+    def __init__(self, machine: ZMachine, language: Language, prompts: Prompts, worker: Worker) -> None:
+        self._machine, self._language, self._prompts, self._worker = machine, language, prompts, worker
         self._actions_unexplored = 0
         """The number of actions that were played with an incomplete profile."""
 
@@ -38,7 +34,7 @@ class StoryExplorer:
         except WorkerFailure as failure:
             log.warning("interpreter replaced", extra={"question": opening.text[-80:], "failure": str(failure)})
             ready = opening
-        self._interpreter.load(ready.state)
+        self._worker.restore(ready.state)
         return ready
 
     def profile(self, known: Profile, opening: InterpreterState) -> Profile:
@@ -61,7 +57,7 @@ class StoryExplorer:
         if self._actions_unexplored not in _EXPLORED_AGAIN_AT:
             return known
         profile = self._explored(known, here)
-        self._interpreter.load(here.state)
+        self._worker.restore(here.state)
         if profile != known:
             _log_explored(profile)
         return profile
@@ -74,11 +70,11 @@ class StoryExplorer:
             here: The current state of the game.
         """
         if sha256 not in _bookkeeping:
-            opening = self.first_command(self._interpreter.restart())
+            opening = self.first_command(self._worker.restart())
             view = self._machine.view(opening.memory)
-            probe = BookkeepingProbe(self._worker, reader, view, lambda: self._interpreter.load(opening.state))
+            probe = BookkeepingProbe(self._worker, reader, view, lambda: self._worker.restore(opening.state))
             _bookkeeping[sha256] = probe.learn(self._language)
-            self._interpreter.load(here.state)
+            self._worker.restore(here.state)
         return _bookkeeping[sha256]
 
     def _explored(self, known: Profile, here: InterpreterState) -> Profile:

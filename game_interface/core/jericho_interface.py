@@ -11,7 +11,6 @@ from game_interface.core.causes import CauseFinder, RecentStates
 from game_interface.core.counterfactual import Bookkeeping, Counterfactual, fell_short
 from game_interface.core.coverage import StoryFact, story_facts
 from game_interface.core.exploration import StoryExplorer
-from game_interface.core.interpreter import Interpreter
 from game_interface.core.light import Light
 from game_interface.core.losses import LossDetector
 from game_interface.core.names import Names
@@ -22,7 +21,7 @@ from game_interface.core.revealed import NamedThings, as_revealed
 from game_interface.core.sanitize import clean_command, clean_key, spelled_walk
 from game_interface.core.saved_game import SavedGame
 from game_interface.core.scene import SceneReader
-from game_interface.core.snapshots import BranchState, SnapshotReader, WorkerBranches
+from game_interface.core.snapshots import BranchState, SnapshotReader
 from game_interface.core.transcript import Ending
 from game_interface.core.worker import InterpreterState, Worker, WorkerFailure
 from game_interface.core.zmachine import View, ZMachine
@@ -95,8 +94,7 @@ class JerichoInterface:
         self.story = story or find_story(rom_path)
         self._machine = ZMachine(self.story.data)
         self._reader = ViewReader(self.story.profile, Names(self._machine), Light())
-        self._worker = Worker(self.story.data, seed=seed, time_limit_s=time_limit_s)
-        self._interpreter = Interpreter(self.story.path, self._worker)
+        self._worker = Worker(self.story.data, seed=seed, time_limit_s=time_limit_s, name=self.story.path)
         self._state: _CurrentState | None = None
         """None before the game starts."""
         self._scene: tuple[_CurrentState, Scene | None] | None = None
@@ -220,7 +218,7 @@ class JerichoInterface:
                 return self._recover(before, step.action, failure)
             question_ended = f"{reason} It reads commands again after: {', '.join(way_back)}."
         elif self._recent.here:
-            snapshot = self._interpreter.load(self._recent.here[-1].state)
+            snapshot = self._worker.restore(self._recent.here[-1].state)
             question_ended = f"{reason} It was returned to the state before the question."
         else:
             return step
@@ -263,7 +261,7 @@ class JerichoInterface:
             return self._snapshots.text(self._worker.peek(b"look"))
         except WorkerFailure as failure:
             log.warning("interpreter replaced", extra={"peek of": "look", "failure": str(failure)})
-            self._interpreter.load(snapshot.state)
+            self._worker.restore(snapshot.state)
             return ""
 
     def _compare_with_controls(
@@ -275,7 +273,7 @@ class JerichoInterface:
             step = turn.mark(step)
         except WorkerFailure as failure:
             log.warning("interpreter replaced", extra={"control of": command, "failure": str(failure)})
-            self._interpreter.load(after.snapshot.state)
+            self._worker.restore(after.snapshot.state)
             step = replace(step, unnamed_change=True)
         return replace(step, fell_short=fell_short(step, self._reader.profile))
 
@@ -284,15 +282,15 @@ class JerichoInterface:
         detected = LossDetector(self._reader, self._named_things).detect(step, after.view, command)
         if detected is None:
             return None
-        branches = WorkerBranches(self._worker, self._snapshots, self.language)
-        finder = CauseFinder(step, detected, spelled_walk(command, self.language), self._recent, branches, idle)
+        typed = spelled_walk(command, self.language)
+        finder = CauseFinder(step, detected, typed, self._recent, self._worker, self._snapshots, self.language, idle)
         try:
             return finder.find()
         except WorkerFailure as failure:
             log.warning("interpreter replaced", extra={"cause of": command, "failure": str(failure)})
             return detected.loss
         finally:
-            self._interpreter.load(after.snapshot.state)
+            self._worker.restore(after.snapshot.state)
 
     @cached_property
     def _named_things(self) -> NamedThings:
@@ -332,7 +330,7 @@ class JerichoInterface:
             InterpreterError: If that fails too.
         """
         log.warning("interpreter replaced", extra={"action": str(action)[:80], "failure": str(failure)})
-        self._interpreter.load(before.snapshot.state)
+        self._worker.restore(before.snapshot.state)
         return self._without_effect(
             before, action, fault=f"On this command {failure}. The game was returned to the state before it."
         )
@@ -453,7 +451,7 @@ class JerichoInterface:
         """
         self._current()
         game = SavedGame.unpacked(saved, self.story.sha256)
-        now = self._read(self._interpreter.load(game.state), game.revealed)
+        now = self._read(self._worker.restore(game.state), game.revealed)
         self._state = replace(now, ending=replace(_NO_ENDING, finished=game.finished))
         self._recent = game.recent
 
@@ -468,13 +466,13 @@ class JerichoInterface:
         return self._state or self._begin()
 
     def _begin(self) -> _CurrentState:
-        snapshot = self._interpreter.restart()
+        snapshot = self._worker.restart()
         if self._state is None:
             opening = self._explorer.first_command(snapshot)
             self._use_profile(self._explorer.profile(self.story.profile, opening))
             if self._reader.room(self._machine.view(opening.memory)) is None:
                 log.warning("location unknown: no memories of places and no map until a move reveals it")
-            snapshot = self._interpreter.restart()
+            snapshot = self._worker.restart()
         self._recent = RecentStates()
         state = self._state = replace(self._read(snapshot, frozenset()), ending=_NO_ENDING)
         self._opening_state = self._snapshots.branch_state(snapshot)
@@ -511,7 +509,7 @@ class JerichoInterface:
             except WorkerFailure as failure:
                 log.warning("interpreter replaced", extra={"question": printed_question(text), "failure": str(failure)})
             finally:
-                self._interpreter.load(snapshot.state)
+                self._worker.restore(snapshot.state)
         return Question(mode_of(snapshot), printed_question(text))
 
     def _is_final(self, snapshot: InterpreterState) -> bool:
@@ -550,7 +548,7 @@ class JerichoInterface:
 
     @cached_property
     def _explorer(self) -> StoryExplorer:
-        return StoryExplorer(self._machine, self.language, self._prompts, self._worker, self._interpreter)
+        return StoryExplorer(self._machine, self.language, self._prompts, self._worker)
 
 
 def _check_seed(seed: int) -> None:

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 
 from game_interface.core.observe import ViewReader
 from game_interface.core.prompts import Prompts
-from game_interface.core.sanitize import spelled_walk
 from game_interface.core.transcript import Ending, last_words, read_ending, without_status_line
-from game_interface.core.worker import InterpreterState, Worker
+from game_interface.core.worker import InterpreterState
 from game_interface.core.zmachine import View, ZMachine
-from game_interface.models import Language, Observation
+from game_interface.models import Observation
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +81,3 @@ class SnapshotReader:
             sentence=last_words(text.strip()),
             at_hand=frozenset(item.num for item in now.at_hand),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerBranches:
-    """Plays branches in a game's worker."""
-
-    worker: Worker
-    snapshots: SnapshotReader
-    language: Language
-
-    def load(self, state: bytes) -> BranchState:
-        """Restore a state."""
-        return self.snapshots.branch_state(self.worker.load(state))
-
-    def play(self, command: str) -> BranchState:
-        """Play a command from the current state of the branch."""
-        typed = spelled_walk(command, self.language).encode("ascii")
-        return self.snapshots.branch_state(self.worker.step(typed))

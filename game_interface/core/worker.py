@@ -12,12 +12,13 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TypeVar
 
 from game_interface.core import child
 from zorkgpt.errors import InterpreterError
+from zorkgpt.extras import require
 from zorkgpt.log import get_logger
 
 log = get_logger(__name__)
@@ -53,23 +54,15 @@ class InterpreterState:
     """The argument for `Worker.load`: see `child.STATE`."""
     memory: bytes
     """The story's dynamic memory."""
-    registers: tuple[int, ...]
-    """The registers and the random generator, as in `child.STATE`."""
+    place: tuple[int, int]
+    """The address of the instruction that reads the next input, and the depth of routine calls there."""
+    instruction: int
+    """The opcode of the instruction that reads the next input."""
     game_over: bool
     """Jericho's flag. It is set only for games that Jericho supports, like the next three fields."""
     victory: bool
     score: int
     moves: int
-
-    @property
-    def place(self) -> tuple[int, int]:
-        """The address of the instruction that reads the next input, and the depth of routine calls there."""
-        return self.registers[0], self.registers[3]
-
-    @property
-    def instruction(self) -> int:
-        """The opcode of the instruction that reads the next input."""
-        return self.registers[4]
 
     @property
     def has_quit(self) -> bool:
@@ -89,11 +82,11 @@ class InterpreterState:
         text_size, *rest = child.SNAPSHOT.unpack_from(answer)
         end = child.SNAPSHOT.size + text_size
         text, state = answer[child.SNAPSHOT.size : end], answer[end:]
-        size, _, _, *registers = child.STATE.unpack_from(state)
+        size, _, _, address, _, _, depth, opcode, *_ = child.STATE.unpack_from(state)
         if size != memory_size or state_size(state) != len(state):
             raise ValueError("an answer with wrong sizes")
         memory = state[child.STATE.size : child.STATE.size + size]
-        return cls(text.decode(), state, memory, tuple(registers), *rest)
+        return cls(text.decode(), state, memory, (address, depth), opcode, *rest)
 
 
 def state_size(state: bytes) -> int:
@@ -148,18 +141,21 @@ class _WorkerProcess:
 class Worker:
     """Plays one story in an interpreter process, which may hang or crash without harm to this process.
 
+    The next request after a failure starts a new process.
+
     The process gets a copy of the story in a temporary folder, and an empty working directory. So it does not depend on
     the original file, and files that the story writes are removed. `sandbox` describes further restrictions.
 
     Args:
         seed: See `JerichoInterface`.
+        name: The story file, for messages.
 
     Raises:
-        WorkerFailure: In every method but `kill`, if the process hung, died or halted.
+        WorkerFailure: In every method but `kill`, `restart` and `restore`, if the process hung, died or halted.
     """
 
-    def __init__(self, story: bytes, *, seed: int | None, time_limit_s: float) -> None:
-        self._story = story
+    def __init__(self, story: bytes, *, seed: int | None, time_limit_s: float, name: str | Path = "") -> None:
+        self._story, self._name = story, name
         self.seed = seed
         self.time_limit_s = time_limit_s
         self._connection: _WorkerProcess | None = None
@@ -217,6 +213,33 @@ class Worker:
     def reset(self) -> InterpreterState:
         """Restart the story."""
         return self._state_after(b"R%d" % (self.seed or 0))
+
+    def restart(self) -> InterpreterState:
+        """Restart the story, in another new process if the first one fails.
+
+        Raises:
+            InterpreterError: If the story can't be started.
+        """
+        try:
+            return _with_retry(self.reset)
+        except WorkerFailure as failure:
+            require("game")
+            raise InterpreterError(
+                f"The story {self._name} can't be started: {failure}. It may be damaged. Get a new copy."
+            ) from failure
+
+    def restore(self, state: bytes) -> InterpreterState:
+        """Restore a state of this story, in a new process if necessary.
+
+        Raises:
+            InterpreterError: If the interpreter can't be restarted.
+        """
+        try:
+            return _with_retry(partial(self.load, state))
+        except WorkerFailure as failure:
+            raise InterpreterError(
+                f"The interpreter for {self._name} can't be restarted: {failure}. Start the episode again."
+            ) from failure
 
     def step(self, command: bytes) -> InterpreterState:
         """Play a command. The command must have passed `clean_command`."""
@@ -318,6 +341,13 @@ class Worker:
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
         self._connection = self._folder = None
+
+
+def _with_retry(request: Callable[[], InterpreterState]) -> InterpreterState:
+    try:
+        return request()
+    except WorkerFailure:
+        return request()
 
 
 def _child_environment(folder: Path) -> dict[str, str]:

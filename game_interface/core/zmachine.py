@@ -171,10 +171,6 @@ class View:
         """Return the object's parent. 0 if none."""
         return self._link(number, 0)
 
-    def sibling(self, number: int) -> int:
-        """Return the next object with the same parent. 0 if none."""
-        return self._link(number, 1)
-
     def child(self, number: int) -> int:
         """Return the object's first child. 0 if none."""
         return self._link(number, 2)
