@@ -47,8 +47,7 @@ from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episodes import count_failures, read_episode
 from zorkgpt.text import normalized_action
-from zorkgpt.world.graph import MapGraph
-from zorkgpt.world.map_file import read_map
+from zorkgpt.world.graph import MapGraph, read_map
 
 MEMORIES = "Memories.md"
 

@@ -1,6 +1,8 @@
 """Keep the best line, and follow it at the player's request."""
 
 import logging
+from dataclasses import asdict
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,17 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.delegating_players import FOLLOWED
+from zorkgpt.directions import exit_name
 from zorkgpt.errors import ZorkGPTError
-from zorkgpt.explore.best_line import LineAhead, improved_line, load_line, save_line
-from zorkgpt.explore.line_following import FollowedPart, LineFollower
+from zorkgpt.explore.best_line import (
+    BestLine,
+    FollowedPart,
+    LineAhead,
+    improved_line,
+    load_line,
+    save_line,
+    state_digest,
+)
 from zorkgpt.explore.trails import Trails
 from zorkgpt.run_folder import BEST_LINE_FILE
 from zorkgpt.world.graph import MapGraph
@@ -43,60 +53,91 @@ class BestLineManager(BaseManager):
         super().__init__(logger, config, game_state)
         self._game, self._trails, self._seed, self._graph = game, trails, seed, graph
         self._file = Path(config.zork_game_workdir) / BEST_LINE_FILE
-        self._follower = LineFollower(load_line(self._file, game.story.sha256, seed), graph)
-        self._times = 0
-        """How often the player has asked to follow the line in this episode."""
-
-    @property
-    def followed(self) -> FollowedPart | None:
-        """The part of the line that the player last asked for. None if it asked for none in this episode."""
-        return self._follower.followed
+        self._line = load_line(self._file, game.story.sha256, seed)
+        self.resume()
 
     def reset(self) -> None:
         """Improve the line with the episodes so far."""
-        known = self._follower.line
+        known = self._line
         trails = [trail for trail in self._trails.before(self.game_state.episode_id) if trail.seed == self._seed]
         try:
-            line = improved_line(trails, known, self._game, self._seed)
+            self._line = improved_line(trails, known, self._game, self._seed)
         except ZorkGPTError as error:
             self.logger.warning("the best line could not be verified", extra={"reason": str(error)})
-            line = known
-        if line is not None and line is not known:
-            save_line(self._file, line)
-        self._follower, self._times = LineFollower(line, self._graph), 0
+        if self._line is not None and self._line is not known:
+            save_line(self._file, self._line)
+        self.resume()
 
     def resume(self) -> None:
         """Prepare to continue an episode."""
-        self._follower, self._times = LineFollower(self._follower.line, self._graph), 0
+        self._reached = self._times = 0
+        """The position on the line: the number of its steps that were taken; how often the player has followed it."""
+        self.followed: FollowedPart | None = None
+        """The part of the line that the player last asked for. None if it asked for none in this episode."""
 
     def ahead(self, now: Observation) -> LineAhead | None:
         """Return the rest of the line. None if this state is not on it or nothing is left."""
-        return self._follower.ahead(now, self.game_state.turn_count)
+        at = self._line.position(now, self._reached) if self._line else None
+        return self._line.ahead(at, self._safe_end(self._line, at)) if self._line and at is not None else None
 
     def follow(self, now: Observation, most: int | None = None) -> FollowedPart | None:
         """Start to follow the line, for at most `most` steps. None if this state is not on it."""
-        part = self._follower.follow(now, self.game_state.turn_count, most)
-        self._times += part is not None
-        return part
+        ahead = self.ahead(now)
+        steps = ahead.steps[:most] if ahead else ()
+        if not steps:
+            return None
+        self._move_to(now)
+        self._times += 1
+        self.followed = FollowedPart(tuple(step.action for step in steps))
+        return self.followed
 
     def snapshot(self) -> dict[str, Any]:
         """Return the followed part with its progress."""
-        return {"times": self._times, **self._follower.snapshot()}
+        followed = asdict(self.followed) if self.followed else None
+        return {"times": self._times, "followed": followed, "reached": self._reached}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore the result of `snapshot`."""
-        self._follower.restore(state)
-        self._times = state["times"]
+        followed = state["followed"]
+        self.followed = FollowedPart(**followed | {"actions": tuple(followed["actions"])}) if followed else None
+        self._reached, self._times = state["reached"], state["times"]
 
     def process_turn(self, record: TurnRecord) -> None:
-        """Compare the turn with the line."""
-        if record.player == FOLLOWED and not self._follower.is_following:
+        """Compare the turn with the line. Continue with the next step if the result is the same."""
+        step = record.transition
+        if record.player == FOLLOWED and (self.followed is None or self.followed.next is None):
             # A turn that is played again after an interruption does not ask the player.
-            self.follow(record.transition.before)
-        self._follower.process(record.transition)
+            self.follow(step.before)
+        planned = self.followed.next if self.followed else None
+        if self._line is None or self.followed is None or planned is None:
+            self._move_to(step.after)
+            return
+        self.followed.done += 1
+        if step.action != planned:
+            self.followed.difference = f"{step.action!r} was played instead of {planned!r}"
+        elif state_digest(step.after) != self._line.digests[self._reached + 1]:
+            self.followed.difference = f"{planned!r} led to another state than before"
+        else:
+            self._reached += 1
+
+    def _move_to(self, now: Observation) -> None:
+        """Take this state as the position on the line, if it is on it."""
+        at = self._line.position(now, self._reached) if self._line else None
+        self._reached = self._reached if at is None else at
+
+    def _safe_end(self, line: BestLine, at: int) -> int:
+        """Return the position from `at` on where the line ends or the next step has killed the player.
+
+        If the episode has played only the line, random events are the same as before, so every step is safe.
+        """
+        steps = line.steps
+        if self.game_state.turn_count == at:
+            return len(steps)
+        places = [line.start, *(step.location_id for step in steps)]
+        spots = ((places[position], exit_name(steps[position].action)) for position in range(at, len(steps)))
+        return at + sum(1 for _ in takewhile(lambda spot: spot not in self._graph.moves.deadly, spots))
 
     def get_status(self) -> dict[str, Any]:
         """Return the score and length of the line, and how often it was followed."""
-        line = self._follower.line
-        score, length = (line.score, len(line.steps)) if line else (0, 0)
+        score, length = (self._line.score, len(self._line.steps)) if self._line else (0, 0)
         return {"type": "best_line", "metrics": {"score": score, "commands": length, "followed": self._times}}

@@ -118,7 +118,7 @@ class MapManager(BaseManager):
         metrics = {
             "rooms": len(graph.rooms),
             "connections": sum(1 for _ in graph.connections),
-            "pruned_exits": sum(graph.is_pruned(room, name) for room, name, _ in graph.failures),
+            "pruned_exits": sum(graph.is_pruned(room, name) for room, name in graph.failures),
             "frontiers": len(graph.frontiers()),
             "deaths": len(graph.moves.deadly),
         }

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from game_interface.models import Observation
 from zorkgpt.errors import InvalidAnswer
-from zorkgpt.explore.line_following import FollowedPart
+from zorkgpt.explore.best_line import FollowedPart
 from zorkgpt.log import get_logger
 from zorkgpt.player import AgentDecision, Player, PlayerContext, follow_request
 from zorkgpt.runlog.events import PlayerKind
@@ -46,10 +46,8 @@ FOLLOWED = "best line"
 class LineSource(Protocol):
     """The best line."""
 
-    @property
-    def followed(self) -> FollowedPart | None:
-        """The part of the best line that the player last asked for; None if it asked for none."""
-        ...
+    followed: FollowedPart | None
+    """The part of the best line that the player last asked for; None if it asked for none."""
 
     def follow(self, now: Observation, most: int) -> FollowedPart | None:
         """Start to follow the best line, for at most `most` steps; None if this state is not on it."""

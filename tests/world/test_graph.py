@@ -137,7 +137,7 @@ def test_failures_are_counted():
     graph = MapGraph()
     for way in ("n", "north", "up"):
         graph.add_failure(1, way)
-    assert graph.failures.of(1) == {"north": 2, "up": 1}
+    assert graph.failures == {(1, "north"): 2, (1, "up"): 1}
 
 
 @given(WALKS)

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from tests.fixtures.walks import SIGHTINGS, loaded, manager_in, walked
 from zorkgpt.errors import MapFileError
 from zorkgpt.world.doors import DoorSign
-from zorkgpt.world.graph import MapGraph
-from zorkgpt.world.map_file import MapFile, read_map
+from zorkgpt.world.graph import MapGraph, read_map
+from zorkgpt.world.map_file import MapFile
 from zorkgpt.world.movement import Move, MoveKind
 
 FILE = "map_state.json"
@@ -126,7 +126,7 @@ def test_alternating_writers_lose_and_double_nothing(tmp_path_factory, first, se
 _WALKER = """
 import sys
 from pathlib import Path
-from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.graph import MapGraph, read_map
 from zorkgpt.world.map_file import MapFile
 from zorkgpt.world.movement import Move
 path, own = Path(sys.argv[1]), int(sys.argv[2])

@@ -71,7 +71,7 @@ def _graph(config: "GameConfiguration") -> "MapGraph":
     Raises:
         MapFileError: If there is no map, or it can't be read.
     """
-    from zorkgpt.world.map_file import read_map
+    from zorkgpt.world.graph import read_map
 
     path = _map_path(config)
     graph = read_map(path)

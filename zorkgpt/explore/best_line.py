@@ -51,6 +51,22 @@ class LineAhead:
     """
 
 
+@dataclass
+class FollowedPart:
+    """The part of the best line that is followed, with its progress."""
+
+    actions: tuple[str, ...]
+    done: int = 0
+    """The number of played commands."""
+    difference: str = ""
+    """Why following stopped early. "" if it did not."""
+
+    @property
+    def next(self) -> str | None:
+        """The next command. None if nothing is left, or following has stopped."""
+        return self.actions[self.done] if not self.difference and self.done < len(self.actions) else None
+
+
 def state_digest(now: Observation) -> str:
     """Return a digest of the observable state: place, score, things, darkness, creatures, question."""
     creatures = sorted(creature.num for creature in now.creatures or ())

@@ -23,8 +23,6 @@ from zorkgpt.world.tries import UntriedThings
 
 log = logging.getLogger("zorkgpt.world")
 
-MAP_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError)
-"""The errors that a damaged map file causes."""
 _VERSION = 2
 
 # An action that transports the player is preferred to a walk that is longer than this.
@@ -73,7 +71,8 @@ class MapGraph:
         """Rooms whose exits have changed since routes were last asked for."""
         self.rooms: dict[int, Room] = {}
         self.connections = Connections(self._changed)
-        self.failures = Failures()
+        self.failures: Counter[tuple[int, str]] = Counter()
+        """(room, exit) → the number of times that the exit led nowhere since it last worked."""
         self.moves = OtherMoves()
         self.doors = Doors(self.connections, self._changed)
         self.things = UntriedThings()
@@ -105,7 +104,7 @@ class MapGraph:
         if move.kind in WAYS:
             name = exit_name(move.way)
             self.connections.walk(room.id, name, move.to_id, MoveKind(move.kind))
-            self.failures.forget(room.id, name)
+            self.failures.pop((room.id, name), None)
             room.exits.add(name)
             return
         self.moves.add(move)
@@ -117,7 +116,7 @@ class MapGraph:
         """Record that an exit led nowhere."""
         name = exit_name(direction)
         self.add_room(from_id, "")
-        self.failures.add(from_id, name)
+        self.failures[from_id, name] += 1
         if connection := self.connections.get(from_id, name):
             connection.failures += 1
         self._changed.add(from_id)
@@ -130,20 +129,20 @@ class MapGraph:
         """
         for room in self.rooms if room_id is None else [room_id]:
             for name in self.connections.of(room):
-                if self.failures.forget(room, name):
+                if self.failures.pop((room, name), None) is not None:
                     self._changed.add(room)
 
     # Queries
 
     def has_failed(self, from_id: int, action: str) -> bool:
         """Return whether an exit led nowhere when it was last tried."""
-        return exit_name(action) in self.failures.of(from_id)
+        return (from_id, exit_name(action)) in self.failures
 
     def is_pruned(self, room_id: int, direction: str) -> bool:
         """Return whether an exit failed too often, and not because of a door that is open now."""
         name, threshold = exit_name(direction), self.exit_failure_threshold
-        failures = self.failures.of(room_id).get(name, 0)
-        return threshold is not None and failures >= threshold and not self.doors.was_opened(room_id, name)
+        failed = threshold is not None and self.failures[room_id, name] >= threshold
+        return failed and not self.doors.was_opened(room_id, name)
 
     def leads_to(self, from_id: int, direction: str) -> int | None:
         """Return where an exit, or else an action that transports, led most often, or a way back should lead.
@@ -229,8 +228,9 @@ class MapGraph:
     def untried(self, room_id: int) -> tuple[str, ...]:
         """Return the known exits of a room that were never tried and are no way back."""
         offered = self.rooms[room_id].exits if room_id in self.rooms else set()
-        tried = {*self.connections.of(room_id), *self.failures.of(room_id), *self.ways_back(room_id)}
-        return tuple(sorted(offered - tried - self.moves.actions(room_id, MoveKind.CARRIED), key=compass_order))
+        tried = {*self.connections.of(room_id), *self.ways_back(room_id)}
+        tried |= self.moves.actions(room_id, MoveKind.CARRIED)
+        return tuple(sorted((way for way in offered - tried if not self.has_failed(room_id, way)), key=compass_order))
 
     def frontiers(self) -> dict[int, tuple[str, ...]]:
         """Return room → its untried exits, for the rooms that have any."""
@@ -255,11 +255,10 @@ class MapGraph:
             FileError: If it can't be read.
             MapFileError: If a later version wrote it.
         """
-        data, _ = AtomicFile(Path(path)).read()
         try:
-            return None if data is None else parse_map(data, Path(path))
-        except MAP_DAMAGE as error:
-            log.warning("the map file is damaged", extra={"path": str(path), "reason": reason_of(error)})
+            return read_map(Path(path))
+        except DamagedMap as error:
+            log.warning("the map file is damaged", extra={"path": str(path), "reason": str(error)})
             return None
 
     def to_json(self, at: datetime) -> bytes:
@@ -293,11 +292,10 @@ class MapGraph:
             "connection_failures": {key: each.failures for key, each in connections if each.failures},
             "connection_shares": {key: _keyed_by_text(each.ends) for key, each in connections if len(each.ends) > 1},
             "connection_kinds": {key: str(each.kind) for key, each in connections if each.kind is not MoveKind.WALKED},
-            "exit_failure_counts": {f"{room}_{name}": count for room, name, count in self.failures},
+            "exit_failure_counts": {f"{room}_{name}": times for (room, name), times in sorted(self.failures.items())},
             "pruned_exits": {
-                str(room): pruned
-                for room, its in groupby(self.failures, key=itemgetter(0))
-                if (pruned := sorted(name for _, name, _ in its if self.is_pruned(room, name)))
+                str(room): [name for _, name in its]
+                for room, its in groupby(sorted(spot for spot in self.failures if self.is_pruned(*spot)), itemgetter(0))
             },
             "doors": [
                 {"room": room, "way": way, "door": number, "name": name, "sign": str(sign)}
@@ -331,7 +329,7 @@ class MapGraph:
             self.add_room(int(number), str(room["name"])).exits.update(map(str, room["exits"]))
         for key, count in state["exit_failure_counts"].items():
             number, _, name = key.partition("_")
-            self.failures.add(int(number), name, int(count))
+            self.failures[int(number), name] += int(count)
         for number, ends in state["connections"].items():
             room = self.add_room(int(number), "")
             for name, leads_to in ends.items():
@@ -351,31 +349,6 @@ class MapGraph:
             self.add_move(kept)
             self.moves.counts[kept] = int(move["times"])
         self.learned_turns.update((int(episode), int(turn)) for episode, turn in state.get("contains", {}).items())
-
-
-class Failures:
-    """The number of times that exits led nowhere since they last worked."""
-
-    def __init__(self) -> None:
-        self._counts: dict[int, dict[str, int]] = {}
-
-    def __iter__(self) -> Iterator[tuple[int, str, int]]:
-        """Yield all as (room, exit, count)."""
-        for room, counts in self._counts.items():
-            yield from ((room, exit_, count) for exit_, count in counts.items())
-
-    def of(self, room_id: int) -> Mapping[str, int]:
-        """Return exit → count, for the exits of a room that led nowhere."""
-        return self._counts.get(room_id, {})
-
-    def add(self, room_id: int, exit_: str, times: int = 1) -> None:
-        """Record that an exit led nowhere."""
-        counts = self._counts.setdefault(room_id, {})
-        counts[exit_] = counts.get(exit_, 0) + times
-
-    def forget(self, room_id: int, exit_: str) -> bool:
-        """Forget the failures of an exit. Return whether there were any."""
-        return self._counts.get(room_id, {}).pop(exit_, None) is not None
 
 
 class OtherMoves:
@@ -425,18 +398,38 @@ def _keyed_by_text(ends: dict[int, int]) -> dict[str, int]:
     return {str(room): count for room, count in ends.items()}
 
 
+class DamagedMap(MapFileError):
+    """Raised for a file that is no map."""
+
+
+def read_map(path: Path) -> MapGraph | None:
+    """Read a map without changing its file; None if there is none.
+
+    Raises:
+        FileError: If the file can't be read.
+        MapFileError: If it is damaged, or a later version wrote it.
+    """
+    data, _ = AtomicFile(path).read()
+    return None if data is None else parse_map(data, path)
+
+
 def parse_map(data: bytes, path: Path, exit_failure_threshold: int | None = 2) -> MapGraph:
     """Return the map in the content of a file.
 
     Raises:
+        DamagedMap: If it is damaged.
         MapFileError: If a later version wrote it.
-        KeyError, TypeError, ValueError, AttributeError, ArithmeticError: If it is damaged.
     """
-    state = parse_json(data, SAVED_FILE)
-    version = state["metadata"]["version"]
-    if float(version) > _VERSION:
-        raise MapFileError(
-            f"{path} was written by a later version of this program: its format is {version}, "
-            f"and formats up to {_VERSION} are known here. Use that version, or another --workdir. The file is kept."
-        )
-    return MapGraph.from_dict(state, exit_failure_threshold=exit_failure_threshold)
+    try:
+        state = parse_json(data, SAVED_FILE)
+        version = state["metadata"]["version"]
+        if float(version) > _VERSION:
+            raise MapFileError(
+                f"{path} was written by a later version of this program: its format is {version}, and formats up to "
+                f"{_VERSION} are known here. Use that version, or another --workdir. The file is kept."
+            )
+        return MapGraph.from_dict(state, exit_failure_threshold=exit_failure_threshold)
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
+        raise DamagedMap(
+            f"{path} is no map: {reason_of(error)}. The next episode sets it aside and begins a new one."
+        ) from None

@@ -32,11 +32,10 @@ def lay_out(rooms: Iterable[int], connections: ExitTargets) -> dict[int, Square]
     neighbours = _neighbours(rooms, connections)
     placed: dict[int, Square] = {}
     lines: set[Square] = set()
-    for block, anchor, lean in _blocks(neighbours, connections):
-        shape = _shape(block, neighbours)
-        wanted = (0, 0) if anchor is None else placed[anchor]
-        entry = shape[block[0]]
-        target = (wanted[0] + lean[0] - entry[0], wanted[1] + lean[1] - entry[1])
+    for entry, anchor, lean in _blocks(neighbours, connections):
+        shape = _shape(entry, neighbours)
+        wanted, (x, y) = (0, 0) if anchor is None else placed[anchor], shape[entry]
+        target = (wanted[0] + lean[0] - x, wanted[1] + lean[1] - y)
         shift = _nearest_fit(shape.values(), set(placed.values()), lines, target)
         new = {room: (x + shift[0], y + shift[1]) for room, (x, y) in shape.items()}
         lines |= {
@@ -90,50 +89,31 @@ def _neighbours(rooms: Iterable[int], connections: ExitTargets) -> _Neighbours:
     return found
 
 
-def _blocks(neighbours: _Neighbours, connections: ExitTargets) -> list[tuple[list[int], int | None, Square]]:
-    """Return each block as (its rooms, entry first; the room that leads there or None; the direction), largest first.
+def _blocks(neighbours: _Neighbours, connections: ExitTargets) -> Iterator[tuple[int, int | None, Square]]:
+    """Yield the entry of each block, the room that leads there or None, and the direction, the largest block first.
 
     A block that is connected to an earlier one comes before larger unconnected ones.
     """
-    blocks: list[list[int]] = []
-    seen: set[int] = set()
-    for start in neighbours:
-        if start not in seen:
-            block = _reached(start, neighbours)
-            seen |= set(block)
-            blocks.append(block)
-    blocks.sort(key=len, reverse=True)
+    import networkx
+
+    network = networkx.Graph({room: [other for _, _, other in its] for room, its in neighbours.items()})
+    blocks = sorted(networkx.connected_components(network), key=len, reverse=True)
     others = [(room, name, to) for room, ways in connections.items() for name, to in ways.items()]
-    ordered: list[tuple[list[int], int | None, Square]] = []
     placed: set[int] = set()
     while blocks:
-        link = next(
-            (
-                (block, room, to, name)
-                for block in blocks
-                for room, name, to in others
-                if room in placed and to in block
-            ),
-            None,
+        links = (
+            (block, room, to, name) for block in blocks for room, name, to in others if room in placed and to in block
         )
-        block, anchor, entry, name = link or (blocks[0], None, blocks[0][0], "east")
+        first = next(room for room in neighbours if room in blocks[0])
+        block, anchor, entry, name = next(links, (blocks[0], None, first, "east"))
         blocks.remove(block)
-        placed |= set(block)
-        lean = _LEANING.get(name, (1, 1))
-        ordered.append(([entry, *(room for room in block if room != entry)], anchor, lean))
-    return ordered
+        placed |= block
+        yield entry, anchor, _LEANING.get(name, (1, 1))
 
 
-def _reached(start: int, neighbours: _Neighbours) -> list[int]:
-    reached = [start]
-    for room in reached:
-        reached.extend(other for _, _, other in neighbours[room] if other not in reached)
-    return list(dict.fromkeys(reached))
-
-
-def _shape(block: list[int], neighbours: _Neighbours) -> dict[int, Square]:
-    """Arrange the rooms of a block around the first, starting with directions on which both ends agree."""
-    squares: dict[int, Square] = {block[0]: (0, 0)}
+def _shape(entry: int, neighbours: _Neighbours) -> dict[int, Square]:
+    """Arrange the rooms of a block around its entry, starting with directions on which both ends agree."""
+    squares: dict[int, Square] = {entry: (0, 0)}
     order = count()
     waiting: list[tuple[int, int, Square, int, int]] = []
 
@@ -141,7 +121,7 @@ def _shape(block: list[int], neighbours: _Neighbours) -> dict[int, Square]:
         for doubt, step, other in neighbours[room]:
             heappush(waiting, (doubt, next(order), step, room, other))
 
-    expect(block[0])
+    expect(entry)
     while waiting:
         _, _, step, room, other = heappop(waiting)
         if other not in squares:
@@ -154,14 +134,12 @@ def _with(squares: dict[int, Square], room: int, step: Square, other: int) -> di
     """Return the squares with one more room a step away, moving others if that square is occupied."""
     x, y = squares[room][0] + step[0], squares[room][1] + step[1]
     taken = set(squares.values())
-    if (x, y) in taken and (x + step[0], y + step[1]) not in taken:
+    if (x, y) in taken:
         # A diagonal line can pass the room on that square. A straight line would cross it.
-        if step[0] and step[1]:
+        if step[0] and step[1] and (x + step[0], y + step[1]) not in taken:
             x, y = x + step[0], y + step[1]
         else:
             squares = _spread(squares, (x, y), step)
-    elif (x, y) in taken:
-        squares = _spread(squares, (x, y), step)
     return squares | {other: (x, y)}
 
 

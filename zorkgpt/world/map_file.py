@@ -5,27 +5,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from zorkgpt.errors import MapFileError, reason_of
 from zorkgpt.files import AtomicFile, Stamp
-from zorkgpt.world.graph import MAP_DAMAGE, MapGraph, parse_map
+from zorkgpt.world.graph import DamagedMap, MapGraph, parse_map
 
 log = logging.getLogger("zorkgpt.world")
-
-
-def read_map(path: Path) -> MapGraph | None:
-    """Read a map without changing its file; None if there is none.
-
-    Raises:
-        FileError: If the file can't be read.
-        MapFileError: If it is damaged, or a later version wrote it.
-    """
-    data, _ = AtomicFile(path).read()
-    try:
-        return None if data is None else parse_map(data, path, 2)
-    except MAP_DAMAGE as error:
-        raise MapFileError(
-            f"{path} is no map: {reason_of(error)}. The next episode sets it aside and begins a new one."
-        ) from None
 
 
 class MapFile:
@@ -86,10 +69,10 @@ class MapFile:
         data, stamp = self.file.read()
         try:
             graph = None if data is None else parse_map(data, self.file.path, self._graph.exit_failure_threshold)
-        except MAP_DAMAGE as error:
+        except DamagedMap as error:
             aside = self.file.set_aside()
             self.file.path.unlink(missing_ok=True)
-            extra = {"path": str(self.file.path), "set_aside": str(aside or ""), "reason": reason_of(error)}
+            extra = {"path": str(self.file.path), "set_aside": str(aside or ""), "reason": str(error)}
             log.warning("the map file is damaged and was set aside", extra=extra)
             graph, stamp = None, ()
         self._stamp = stamp
