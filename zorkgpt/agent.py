@@ -166,7 +166,7 @@ def _budgets_for(
     """Return the budgets with which a prompt fits into the context of the model; None if it is unknown."""
     if context_length is None:
         return budgets
-    empty = render("agent", sections=(), by_fields=False)
+    empty = render("agent", sections=(), plain=False, by_fields=False)
     around = estimated_tokens(empty.system) + estimated_tokens(empty.user)
     if tools is not None and tools.toolbox.fits(context_length):
         around += tools.toolbox.tokens + MOST_CALLS * RESULT_TOKENS
@@ -182,8 +182,8 @@ def prompt_for(
         plain: Whether to leave out the present state and its instructions.
         by_fields: Whether to ask for a typed answer, instead of one that ends with the ACTION line.
     """
-    template, table = ("agent_plain", PLAIN) if plain else ("agent", AGENT)
-    prompt = render(template, sections=prompt_sections(table, context, budgets), by_fields=by_fields)
+    sections = prompt_sections(PLAIN if plain else AGENT, context, budgets)
+    prompt = render("agent", sections=sections, plain=plain, by_fields=by_fields)
     return [Message("system", prompt.system), Message("user", prompt.user)]
 
 

@@ -11,7 +11,7 @@ class Role(StrEnum):
     """
 
     # name, settings, sampling, templates
-    AGENT = "agent", ("agent",), "agent_sampling", ("agent", "agent_plain")
+    AGENT = "agent", ("agent",), "agent_sampling", ("agent",)
     CRITIC = "critic", ("critic",), "critic_sampling", ("critic",)
     MEMORY = (
         "memory",
