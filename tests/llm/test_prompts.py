@@ -9,6 +9,9 @@ from jinja2 import TemplateNotFound, UndefinedError
 
 from zorkgpt.prompts.render import cut, fence, one_line, render
 
+TEMPLATES = [path for path in files("zorkgpt.prompts").iterdir() if path.name.endswith(".j2") and path.name[0] != "_"]
+"""Without the parts that several templates share, whose names begin with an underscore."""
+
 
 def test_missing_value_is_an_error():
     with pytest.raises(UndefinedError, match="is undefined"):
@@ -20,11 +23,7 @@ def test_unknown_template_is_an_error():
         render("no_such_question")
 
 
-@pytest.mark.parametrize(
-    "path",
-    [path for path in files("zorkgpt.prompts").iterdir() if path.name.endswith(".j2")],
-    ids=lambda path: path.name,
-)
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
 def test_template_has_a_stable_and_a_variable_part(path):
     text = path.read_text(encoding="utf-8")
     assert text.count("{% block system %}") == text.count("{% block user %}") == 1

@@ -1,12 +1,12 @@
 """Tests of the table of roles."""
 
 from collections import Counter
-from importlib.resources import files
 
 import pytest
 
 from session.game_configuration import GameConfiguration, model_settings
 from session.sections import SECTIONS, LLMSection, SamplingSection
+from tests.llm.test_prompts import TEMPLATES
 from zorkgpt.llm.roles import Role
 
 
@@ -18,7 +18,7 @@ def test_settings_of_each_role_exist(role):
 
 
 def test_every_template_belongs_to_one_role():
-    there = {path.name.removesuffix(".md.j2") for path in files("zorkgpt.prompts").iterdir() if path.suffix == ".j2"}
+    there = {path.name.removesuffix(".md.j2") for path in TEMPLATES}
     named = Counter(template for role in Role for template in role.templates)
     assert set(named) == there
     assert set(named.values()) == {1}
