@@ -10,7 +10,7 @@ from operator import attrgetter, is_, itemgetter
 from zorkgpt.memory.ids import distinct_ids
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import place_order
-from zorkgpt.memory.storage.entry import Entry, completed, with_given_id
+from zorkgpt.memory.storage.entry import Entry, with_given_id
 from zorkgpt.memory.storage.escaping import decode, encode
 from zorkgpt.memory.storage.lasting import Heading
 from zorkgpt.memory.storage.reprint import hidden_lines
@@ -99,7 +99,7 @@ class Document:
 
         So neither later episodes nor changes of other memories change them.
         """
-        sections = tuple(section.mapped(completed) for section in self.sections)
+        sections = tuple(section.completed for section in self.sections)
         return self if all(map(is_, sections, self.sections)) else replace(self, sections=sections)
 
     def showing(

@@ -14,6 +14,7 @@ from zorkgpt.memory.storage import reprint
 from zorkgpt.memory.storage.entry import (
     Entry,
     NotAnEntry,
+    completed,
     parse_entry,
     parse_name,
     render_entry,
@@ -70,6 +71,11 @@ class LocationSection:
         """Return the section with changed entries, or the same section if none changes."""
         parts = tuple(change(part) if isinstance(part, Entry) else part for part in self.parts)
         return self if all(map(is_, parts, self.parts)) else replace(self, parts=parts)
+
+    @cached_property
+    def completed(self) -> "LocationSection":
+        """This section with complete entries. See `Document.completed`."""
+        return self.mapped(completed)
 
     @cached_property
     def data(self) -> bytes:
