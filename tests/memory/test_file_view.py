@@ -127,6 +127,23 @@ def test_truncated_file_deletes_nothing_that_may_be_in_the_cut_part(tmp_path):
     assert titles(path) == ["First", "Second", "Third"], "the whole file is an older copy"
 
 
+def test_broken_part_stays_protected_after_a_change_of_its_section(tmp_path):
+    path = tmp_path / "Memories.md"
+    add(path, "First", "Second", "Third")
+    add(path, "Elsewhere", place=6)
+    text = path.read_text()
+    path.write_text(
+        text.replace("] Second** *(Ep1, T3, +0)*", "] Second").replace("**[NOTE - PERMANENT] Third", "Third")
+    )
+    with SimpleMemoryManager.open(path) as manager:
+        assert manager.add_memory(5, "Hall", memory("Fourth"))
+        path.write_text(path.read_text().replace("The text of Elsewhere.", "By hand."))
+        found = {each.memory.title: each.memory.text for each in manager.all_memories()}
+    assert list(found) == ["First", "Second", "Third", "Fourth", "Elsewhere"]
+    assert found["Elsewhere"] == "By hand."
+    assert ("removed", "hand") not in [change[:2] for change in changes(path)]
+
+
 def test_truncation_between_memories_is_said_and_can_be_undone(tmp_path):
     path = tmp_path / "Memories.md"
     add(path, "First", "Second")
