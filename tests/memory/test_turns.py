@@ -14,7 +14,7 @@ from zorkgpt.memory.asking import Trigger, should_ask
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.episode import recent_turns
-from zorkgpt.memory.facts import resolve_title
+from zorkgpt.memory.facts import match_by_title
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import GAME, MemoryEvent, Thing, ZMachineContext
@@ -676,8 +676,8 @@ def test_right_and_wrong_key_are_both_learned(play):
     ],
 )
 def test_titles_are_matched_only_if_unambiguous(title, titles, expected):
-    found = resolve_title(title, [memory(title) for title in titles])
-    assert (found and found.title) == expected
+    found = match_by_title(title, [LocatedMemory(5, "Hall", memory(title)) for title in titles])
+    assert (found and found.memory.title) == expected
 
 
 def test_recent_turns_are_read_from_any_state():

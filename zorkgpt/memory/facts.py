@@ -234,26 +234,18 @@ def with_unique_title(memory: Memory, others: Sequence[Memory]) -> Memory:
     return renamed
 
 
-def resolve_title(title: str, memories: Sequence[Memory]) -> Memory | None:
-    """Return the memory with this title, which a model may not have copied exactly. None if there is none.
-
-    If no title matches exactly, differences in case, quotes, ending dots and white space are ignored. None if several
-    titles match then.
-    """
-    for memory in memories:
-        if memory.title == title:
-            return memory
-    wanted = _bare_title(title)
-    near = [memory for memory in memories if wanted and _bare_title(memory.title) == wanted]
-    return near[0] if len({memory.title for memory in near}) == 1 else None
-
-
 def match_by_title(title: str, *groups: Sequence[LocatedMemory]) -> LocatedMemory | None:
-    """Return the memory that a model means by a title, from the first group that has it."""
+    """Return the memory that a model means by a title, from the first group that has it. None if there is none.
+
+    If no title of a group matches exactly, differences in case, quotes, ending dots and white space are ignored, unless
+    several titles match then.
+    """
+    wanted = _bare_title(title)
     for group in groups:
-        memory = resolve_title(title, [one.memory for one in group])
-        if memory is not None:
-            return next(located for located in group if located.memory is memory)
+        exact = [located for located in group if located.memory.title == title]
+        near = exact or [located for located in group if wanted and _bare_title(located.memory.title) == wanted]
+        if len({located.memory.title for located in near}) == 1:
+            return near[0]
     return None
 
 

@@ -171,8 +171,8 @@ def core_at_first_visit(new: NewMemory) -> NewMemory:
 
 def not_hidden(new: NewMemory) -> NewMemory:
     """Refuse what a hidden memory says, by its words or as found by a judge."""
-    hidden = [compared(old, new.memory) for old in new.present if old.vetoed]
-    for each in with_verdicts(hidden, new.verdicts):
+    hidden = [old for old in new.present if old.vetoed]
+    for each in with_verdicts([compared(old, new.memory) for old in hidden], new.verdicts) if hidden else ():
         if each.merges or same_words(each.known, new.memory):
             raise new.refusal(f"a person has hidden {quoted(each.known.title)}", GuardCount.HIDDEN)
     return new

@@ -20,7 +20,6 @@ from zorkgpt.memory.entailment.comparison import (
     actions_differ,
     compared,
     is_worth_asking,
-    related,
     share_a_subject,
     with_verdicts,
     words_of,
@@ -136,6 +135,8 @@ class Deduplicator:
             if memory.persistence is not Persistence.EPHEMERAL:
                 self.counts.compared += 1
                 self.counts.total_ms += (time.perf_counter() - started) * 1000
+            if not comparisons:
+                return NEW
             if not any(each.merges for each in comparisons):
                 comparisons = with_verdicts(comparisons, verdicts)
             return decide(memory, comparisons)
@@ -192,7 +193,9 @@ class Deduplicator:
         """
         if known and self.judge is None:
             self.index.prepare()
-            known = related(known, new)
+            known = [memory for memory in known if compared(memory, new).relation != "unsure"]
+        if not known:
+            return []
         cosines = self.index.cosines(new.text, [memory.text for memory in known])
         if cosines is None:
             found = [compared(memory, new) for memory in known]

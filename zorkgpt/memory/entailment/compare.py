@@ -67,7 +67,11 @@ def relation_of(older: str, newer: str) -> TextRelation:
     - `conflict`: they differ only in one negation or one pair of opposites.
     - `unsure`: anything else, including texts about different things.
     """
-    first, second = read(older), read(newer)
+    second = read(newer)
+    # Most pairs end here, before the older text is read.
+    if (distinctive := distinctive_stems(older)) and second.stems.isdisjoint(distinctive):
+        return "unsure"
+    first = read(older)
     if not first.words or not second.words:
         return "same" if older.strip() == newer.strip() else "unsure"
     if covered := _covers(first, second):
@@ -81,7 +85,7 @@ def relation_of(older: str, newer: str) -> TextRelation:
 def distinctive_stems(text: str) -> frozenset[str]:
     """Return the stems of two significant words of a text: numbers, or else the longest. Empty if there may be fewer.
 
-    If a newer text has none of them, its relation is `unsure`. This is found without reading the older text.
+    If a newer text has none of them, its relation is `unsure`.
     """
     plain = set(_PLAIN_WORD.findall(text)) - _NOT_DISTINCTIVE
     words = sorted(plain, key=lambda word: (word.isdigit(), len(word)))[-2:]

@@ -7,7 +7,6 @@ from typing import Literal
 from zorkgpt.memory.entailment import lexicon
 from zorkgpt.memory.entailment.compare import (
     LONGEST,
-    distinctive_stems,
     forms_of,
     kind_of,
     only_in,
@@ -90,20 +89,6 @@ def with_verdicts(comparisons: Iterable[Comparison], verdicts: ComparisonsByWord
         else each
         for each in comparisons
     ]
-
-
-def related(known: Iterable[Memory], new: Memory) -> list[Memory]:
-    """Return the memories that the words of the new one don't leave unsure."""
-    if len(new.text) <= LONGEST:
-        lacks = read(new.text).stems.isdisjoint
-        known = [
-            memory
-            for memory in known
-            if len(memory.text) > LONGEST
-            or not (distinctive := distinctive_stems(memory.text))
-            or not lacks(distinctive)
-        ]
-    return [memory for memory in known if compared(memory, new).relation != "unsure"]
 
 
 def actions_differ(known: Memory, new: Memory) -> bool:
