@@ -127,21 +127,18 @@ class Agent(Player):
         self, question: list[Message], form: type[AgentAnswer] | None = None, tools: AgentTools | None = None
     ) -> Completion:
         """Return the model's answer. Try again after a failure, but not after repeated ones."""
-        for failures in range(1, _MAX_FAILURES):
+        toolbox = tools.toolbox if tools else None
+        for failures in range(1, _MAX_FAILURES + 1):
             try:
-                return self._complete(question, form, tools)
+                completion = self._llm.complete(question, role=Role.AGENT, response_model=form, tools=toolbox)
+                break
             except (LLMUnreachable, BudgetExceeded, InvalidAnswer):
                 # After an invalid answer, the client has already asked twice.
                 raise
             except LLMError as error:
+                if failures == _MAX_FAILURES:
+                    raise
                 log.warning("agent's model failed, asking again", extra={"failures": failures, "problem": str(error)})
-        return self._complete(question, form, tools)
-
-    def _complete(
-        self, question: list[Message], form: type[AgentAnswer] | None, tools: AgentTools | None
-    ) -> Completion:
-        toolbox = tools.toolbox if tools else None
-        completion = self._llm.complete(question, role=Role.AGENT, response_model=form, tools=toolbox)
         # The next prompts are limited to the context of the model that answered.
         if completion.context_length not in (None, self._context_length):
             self._context_length = completion.context_length
