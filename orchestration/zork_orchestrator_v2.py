@@ -59,7 +59,7 @@ class ZorkOrchestratorV2:
         self.services = services
         self.managers = managers
         self._episodes = episodes
-        self._watchers = tuple(watchers)
+        self.watchers = list(watchers)
         self._watch = Stopwatch()
         self._cycle = TurnCycle(services, managers, player, critic, self._watch)
         self._last_answers = LastAnswers()
@@ -97,7 +97,7 @@ class ZorkOrchestratorV2:
             background=self.services.background.enabled,
         )
         self.managers.checkpoints.begin(opening)
-        for watcher in self._watchers:
+        for watcher in self.watchers:
             watcher.episode_started(event)
         self._watch.begin()
 
@@ -120,7 +120,7 @@ class ZorkOrchestratorV2:
             raise
         self._open = True
         event = self.services.episode_log.resume(saved)
-        for watcher in self._watchers:
+        for watcher in self.watchers:
             watcher.episode_resumed(event)
         self._watch.begin()
 
@@ -140,7 +140,7 @@ class ZorkOrchestratorV2:
         if not self._open:
             self.reset_episode()
         record = self._cycle.play(action, self._finish_turn)
-        for watcher in self._watchers:
+        for watcher in self.watchers:
             watcher.turn_played(record)
         self._watch.lap(Part.REST)
         return record
@@ -217,7 +217,7 @@ class ZorkOrchestratorV2:
         # Set only now, so that an interrupted close is repeated.
         self._open = False
         self._last_answers = LastAnswers()
-        for watcher in self._watchers:
+        for watcher in self.watchers:
             watcher.episode_ended(event)
         return event
 

@@ -155,7 +155,7 @@ def test_every_episode_is_asked_about_once_at_its_end(tmp_path, settings, turns,
 
 def test_interrupted_episode_is_asked_about_at_the_next_start(tmp_path):
     run, llm = scripted(tmp_path, turns=200)
-    run._watchers = (CtrlC(5),)
+    run.watchers = [CtrlC(5)]
     with run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
     assert asked(llm) == []
@@ -200,7 +200,7 @@ def test_rules_conclude_an_interrupted_episode_at_once(tmp_path):
 @pytest.mark.parametrize("left", ["log gone", "still failing"])
 def test_failed_catch_up_ends_nothing(tmp_path, left):
     run, _ = scripted(tmp_path, turns=200)
-    run._watchers = (CtrlC(5),)
+    run.watchers = [CtrlC(5)]
     with run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
     if left == "log gone":

@@ -12,6 +12,7 @@ with importing("langgraph"):
 with importing("embeddings"):
     import numpy as np
 
+    from zorkgpt.embeddings.vectors import unit
     from zorkgpt.text import key_of
 
 Fields = Sequence[str] | bool | None
@@ -19,7 +20,7 @@ Fields = Sequence[str] | bool | None
 
 
 class VectorIndex:
-    """The vectors of the items' fields, stored in the vector table of the memory.
+    """The unit vectors of the items' fields, stored in the vector table of the memory.
 
     Args:
         config: `embed` must be synchronous. `fields` defaults to the whole value.
@@ -46,7 +47,7 @@ class VectorIndex:
         known = self._table.known(self._model, list(keys))
         missing = {key: text for key, text in keys.items() if key not in known}
         if missing:
-            vectors = np.asarray(self._embeddings.embed_documents(list(missing.values())), dtype=np.float32)
+            vectors = unit(np.asarray(self._embeddings.embed_documents(list(missing.values()))))
             self._table.put(self._model, dict(zip(missing, vectors, strict=True)))
 
     def scores(self, query: str, of: Sequence[Sequence[str]]) -> list[float | None]:
@@ -54,11 +55,6 @@ class VectorIndex:
         texts = dict.fromkeys(text for texts_of_item in of for text in texts_of_item)
         self.add(texts)
         vectors = self._table.find(self._model, [key_of(text) for text in texts])
-        query_vector = np.asarray(self._embeddings.embed_query(query), dtype=np.float32)
-        cosines = {text: _cosine(query_vector, vectors[key]) for text in texts if (key := key_of(text)) in vectors}
+        query_vector = unit(np.asarray(self._embeddings.embed_query(query)))
+        cosines = {text: float(query_vector @ vectors[key]) for text in texts if (key := key_of(text)) in vectors}
         return [max((cosines[text] for text in item if text in cosines), default=None) for item in of]
-
-
-def _cosine(left: "np.ndarray[Any, Any]", right: "np.ndarray[Any, Any]") -> float:
-    lengths = float(np.linalg.norm(left) * np.linalg.norm(right))
-    return float(left @ right) / lengths if lengths else 0.0

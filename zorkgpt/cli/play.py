@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -18,7 +19,6 @@ from game_interface.story import Story, find_story
 from orchestration.assembly import RunOptions, assemble, claim_workdir
 from orchestration.players import PLAYERS, PlayerChoice, choose_player
 from orchestration.zork_orchestrator_v2 import Watcher
-from session.checkpoint import Run
 from session.game_configuration import LOG_FILE, GameConfiguration
 from session.history import TurnRecord
 from zorkgpt.cli.control import control_episode
@@ -115,11 +115,11 @@ class _Plan:
 
 def _plan(options: PlayOptions, line: StatusLine) -> _Plan:
     saved, options = _resumed(options)
-    if saved is not None:
-        options = resumed_options(options, saved.checkpoint.run)
     recording = None
     if options.replay is not None:
-        recording, options = _replayed(options.replay, options)
+        recording = recording_in(options.replay)
+        started = recording.started
+        options = _completed(options, episodes=recording.episodes, max_turns=started.max_turns, seed=started.seed)
     config = _configuration(options)
     story = find_story(options.game)
     if recording is None:
@@ -136,19 +136,6 @@ def _plan(options: PlayOptions, line: StatusLine) -> _Plan:
         config = config.with_workdir(story_folder(config, StoryMark.of(story.summary())))
     _check_replay(options, config, story, recording)
     return _Plan(options, config, story, choice, saved.episode if saved else None, recording)
-
-
-def _replayed(folder: Path, options: PlayOptions) -> tuple[Recording, PlayOptions]:
-    """Return the recorded run, and the options completed with its values."""
-    recording = recording_in(folder)
-    started = recording.started
-    completed = replace(
-        options,
-        episodes=options.episodes or recording.episodes,
-        max_turns=options.max_turns or started.max_turns,
-        seed=options.seed or started.seed,
-    )
-    return recording, completed
 
 
 def _check_replay(options: PlayOptions, config: GameConfiguration, story: Story, recording: Recording | None) -> None:
@@ -241,7 +228,7 @@ def _how_to_continue(options: PlayOptions, watcher: "_RunWatcher") -> str:
 
 
 def _resumed(options: PlayOptions) -> tuple[SavedEpisode | None, PlayOptions]:
-    """Return the episode to resume, or None for a new one, and the options with its folder."""
+    """Return the episode to resume, or None for a new one, and the options completed with its values."""
     if options.resume is None:
         return None, options
     if options.resume != "last" and not (options.resume.isdecimal() and len(options.resume) <= _MAX_DIGITS):
@@ -251,22 +238,24 @@ def _resumed(options: PlayOptions) -> tuple[SavedEpisode | None, PlayOptions]:
     workdir = Path(run_configuration(options.workdir, options.game).zork_game_workdir)
     log_name, memory = config.episode_log_file, config.memory_of_run(remember=not options.no_memory)
     saved = find_resumable(workdir, log_name, memory, episode=episode, max_turns=options.max_turns)
-    return saved, replace(options, workdir=workdir)
-
-
-def resumed_options(options: PlayOptions, run: Run) -> PlayOptions:
-    """Complete the options with those of the interrupted episode."""
-    player = None if options.player == "auto" else options.player
-    return replace(
-        options,
-        episodes=options.episodes or 1,
-        max_turns=options.max_turns or run.max_turns,
-        game=options.game or run.story_path,
-        seed=options.seed or run.seed,
-        player=player or run.player,
-        no_memory=options.no_memory or not run.remember,
-        walkthrough=options.walkthrough or (Path(run.walkthrough) if run.walkthrough else None),
+    run = saved.checkpoint.run
+    if options.player == "auto":
+        options = replace(options, player=None)
+    return saved, _completed(
+        replace(options, workdir=workdir),
+        episodes=1,
+        max_turns=run.max_turns,
+        game=run.story_path,
+        seed=run.seed,
+        player=run.player,
+        no_memory=not run.remember,
+        walkthrough=Path(run.walkthrough) if run.walkthrough else None,
     )
+
+
+def _completed(options: PlayOptions, **values: Any) -> PlayOptions:
+    """Return the options with these values for those that are not given."""
+    return replace(options, **{name: value for name, value in values.items() if not getattr(options, name)})
 
 
 def _configuration(options: PlayOptions) -> GameConfiguration:

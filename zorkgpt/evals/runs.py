@@ -255,44 +255,29 @@ class EvaluationRun:
         self.folder.mkdir(parents=True, exist_ok=True)
         write_file(self.folder / RUN_FILE, as_json(self.described(), indented=True) + b"\n")
 
-    def _has_checkpoint(self, files: EpisodeFiles) -> bool:
-        return can_be_resumed(files.workdir, files.number, self.config.memory_of_run())
-
     def _play_next(self, played: list[EpisodeFiles], turns: int, count: TurnCounter) -> None:
-        episode, files = len(played) + 1, self._files(len(played) + 1)
-        before = self.protocol.turns - turns if self.protocol.restarts else len(played) * self.protocol.turns
-        if not self._has_checkpoint(files):
-            # An episode that was killed before its first checkpoint starts again.
-            shutil.rmtree(files.directory, ignore_errors=True)
-            self._prepare(played, files)
-        self._play_episode(episode, files, turns, self._undone(played), TurnCounting(before, count))
-
-    def _play_episode(
-        self,
-        episode: int,
-        files: EpisodeFiles,
-        turns: int,
-        undone: dict[StatementKey, Memory],
-        counting: "TurnCounting",
-    ) -> None:
-        """Play an episode, or the rest of it, in its working directory.
-
-        Args:
-            undone: The ephemeral memories of earlier episodes.
+        """Play the next episode, or the rest of it, in its working directory.
 
         Raises:
             EvaluationFailed: If it ended with an error or can't be resumed.
         """
+        episode, files = len(played) + 1, self._files(len(played) + 1)
+        before = self.protocol.turns - turns if self.protocol.restarts else len(played) * self.protocol.turns
+        resumes = can_be_resumed(files.workdir, files.number, self.config.memory_of_run())
+        if not resumes:
+            # An episode that was killed before its first checkpoint starts again.
+            shutil.rmtree(files.directory, ignore_errors=True)
+            self._prepare(played, files)
         config = self._configured(files.workdir, turns)
         seed = self.protocol.seed_of(self.seed, episode)
         choice = self.ablation.player(self.choice)
         options = RunOptions(choice, self.story, seed, self.ablation.remembers, self.walkthrough, stand_in=False)
         try:
-            with logging_to(files.workdir / LOG_FILE):
-                recorder = TruthRecorder(undone)
-                with assemble(config, options, (recorder, counting)) as orchestrator:
-                    recorder.follow(orchestrator.services)
-                    end = orchestrator.play_episode(resume=files.number if self._has_checkpoint(files) else None)
+            with logging_to(files.workdir / LOG_FILE), assemble(config, options) as orchestrator:
+                # First the record, because the count may interrupt the run.
+                recorder = TruthRecorder(orchestrator.services, self._undone(played))
+                orchestrator.watchers += (recorder, TurnCounting(before, count))
+                end = orchestrator.play_episode(resume=files.number if resumes else None)
         except EpisodeInUse as error:
             raise EvaluationFailed(f"{error} When it has ended, run the same command to continue.") from None
         except CheckpointError as error:

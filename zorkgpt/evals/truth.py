@@ -161,11 +161,12 @@ class TruthRecorder:
     The claims are checked during the episode, because the object tree is not saved.
 
     Args:
+        services: The services of the run.
         earlier: The ephemeral memories of earlier episodes.
     """
 
-    def __init__(self, earlier: Mapping[StatementKey, Memory]) -> None:
-        self._followed: Services | None = None
+    def __init__(self, services: Services, earlier: Mapping[StatementKey, Memory]) -> None:
+        self._services = services
         self._earlier = dict(sorted(earlier.items(), key=lambda item: str(item[0])))
         self._undone: list[StatementKey] = []
         self._here: dict[StatementKey, _PriorMemory] = {}
@@ -174,15 +175,6 @@ class TruthRecorder:
         """The state before the next turn."""
         self._visited: set[PlaceKey] = set()
         """The places visited in this episode."""
-
-    def follow(self, services: Services) -> None:
-        """Set the services of the run. Must be called before the first episode."""
-        self._followed = services
-
-    @property
-    def _services(self) -> Services:
-        assert self._followed is not None
-        return self._followed
 
     @property
     def _path(self) -> Path:
