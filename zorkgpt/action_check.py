@@ -224,7 +224,9 @@ def objection(
     """Return why all of these objects are refused; None if one may be accepted."""
     for key in (kind, _standard_verb(line, language)):
         rules = _RULES.get(key, ())
-        reasons = [next((reason for reason, applies in rules if applies(_Thing(each, scene))), None) for each in meant]
+        reasons = [
+            next((reason for reason, applies in rules if applies(_NamedObject(each, scene))), None) for each in meant
+        ]
         if reasons and all(reasons):
             return f"The {' '.join(phrase)} {reasons[0]}."
     return None
@@ -280,7 +282,7 @@ def _is(number: int, attribute: str, scene: Scene) -> bool | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Thing:
+class _NamedObject:
     """An object that a command names."""
 
     number: int
@@ -299,7 +301,7 @@ class _Thing:
         return bool(self.has("portable") or self.has("fixed"))
 
 
-Rule = tuple[str, Callable[[_Thing], object]]
+Rule = tuple[str, Callable[[_NamedObject], object]]
 """Why an object is refused, as the predicate of a sentence about it, and whether it is."""
 
 _HOLD: Rule = ("is not in your hands", lambda thing: thing.is_here and thing.is_ordinary)
