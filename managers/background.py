@@ -11,6 +11,7 @@ from typing import Any
 from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
+from session.history import TurnRecord
 from zorkgpt.llm.background_work import Work, messages_from
 from zorkgpt.runlog.recording import AppliedAnswers
 
@@ -41,14 +42,12 @@ class BackgroundQuestions(BaseManager):
         self._open: list[Work] = []
         """The work that waits for answers."""
         self._started: Counter[tuple[str, int]] = Counter()
-        self._restored: list[dict[str, Any]] = []
         self._counts: Counter[str] = Counter()
 
     def reset(self) -> None:
         """Start a new episode."""
         self._abandon()
         self._started.clear()
-        self._restored = []
         self._counts.clear()
 
     def add(self, kind: str, do: Callable[[Any], None], read: Callable[[Any], Any] = lambda saved: saved) -> None:
@@ -82,6 +81,11 @@ class BackgroundQuestions(BaseManager):
 
     def finish(self, timeout_s: float) -> Iterator[Work]:
         """Finish all work whose answers come in time, and yield it after each answer."""
+        for work in self._last(timeout_s):
+            self._count(self.game_state.turn_count - work.turn)
+            yield work
+
+    def _last(self, timeout_s: float) -> Iterator[Work]:
         if self._recorded is not None:
             yield from self._named(self.game_state.turn_count + 1)
             return
@@ -102,19 +106,18 @@ class BackgroundQuestions(BaseManager):
             self.logger.warning("open questions are dropped unless the episode is resumed", extra={"questions": names})
         self._abandon()
 
-    def snapshot(self) -> dict[str, Any]:
-        """Return the open questions."""
-        return {"open": [work.saved() for work in self._open], "counts": dict(self._counts)}
+    def process_turn(self, record: TurnRecord) -> None:
+        """Count the answers that were applied in the turn."""
+        for name in record.answers:
+            self._count(record.turn - int(name.split()[1]))
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the open questions from the result of `snapshot`. `ask_again` asks them."""
-        self._restored = [dict(saved) for saved in state["open"]]
-        self._counts = Counter({str(name): int(count) for name, count in state["counts"].items()})
+    def saved(self) -> list[dict[str, Any]]:
+        """Return the open questions, as JSON values."""
+        return [work.saved() for work in self._open]
 
-    def ask_again(self) -> None:
-        """Start the restored work again, with the same questions."""
-        restored, self._restored = self._restored, []
-        for saved in restored:
+    def ask_again(self, questions: Sequence[dict[str, Any]]) -> None:
+        """Start work again with the same questions, which `saved` returned."""
+        for saved in questions:
             kind = saved["kind"]
             if kind not in self._kinds:
                 continue
@@ -156,10 +159,11 @@ class BackgroundQuestions(BaseManager):
 
     def _continued(self, work: Work) -> Work:
         self._run(work)
-        self._counts["applied"] += 1
-        delay = self.game_state.turn_count - work.turn
-        self._counts["longest_delay_turns"] = max(self._counts["longest_delay_turns"], delay)
         return work
+
+    def _count(self, delay_turns: int) -> None:
+        self._counts["applied"] += 1
+        self._counts["longest_delay_turns"] = max(self._counts["longest_delay_turns"], delay_turns)
 
     def _run(self, work: Work) -> None:
         try:

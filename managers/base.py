@@ -7,13 +7,13 @@ from typing import Any
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
+from zorkgpt.runlog.events import Event
 
 
 class BaseManager(ABC):
     """Connects an engine in `zorkgpt` with the episodes and turns of a run.
 
-    When an episode is resumed, it processes the turns of the episode again. What can't be rebuilt from them is then
-    restored from the checkpoint, if `orchestration.assembly` lists it as a `session.checkpoint.Snapshot`.
+    When an episode is resumed, it processes the turns and the other events of its log again, in order.
 
     Attributes:
         logger, config, game_state: The arguments.
@@ -33,6 +33,9 @@ class BaseManager(ABC):
 
     def process_turn(self, record: TurnRecord) -> None:
         """Learn from a turn. When an episode is resumed, its turns are processed again."""
+
+    def repeat(self, event: Event) -> None:
+        """Repeat an event of a resumed episode that is not a turn: restore what it had changed."""
 
     def process_periodic_update(self) -> None:
         """Do periodic work if it is due. Called after every turn."""

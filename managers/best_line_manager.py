@@ -1,7 +1,7 @@
 """Keep the best line, and follow it at the player's request."""
 
 import logging
-from dataclasses import asdict
+from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,13 @@ from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
-from zorkgpt.delegating_players import FOLLOWED
 from zorkgpt.directions import exit_name
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.explore.best_line import (
     BestLine,
     FollowedPart,
     LineAhead,
+    LineStep,
     improved_line,
     load_line,
     save_line,
@@ -83,7 +83,9 @@ class BestLineManager(BaseManager):
     def follow(self, now: Observation, most: int | None = None) -> FollowedPart | None:
         """Start to follow the line, for at most `most` steps. None if this state is not on it."""
         ahead = self.ahead(now)
-        steps = ahead.steps[:most] if ahead else ()
+        return self._started(now, ahead.steps[:most] if ahead else ())
+
+    def _started(self, now: Observation, steps: Sequence[LineStep]) -> FollowedPart | None:
         if not steps:
             return None
         self._move_to(now)
@@ -91,23 +93,13 @@ class BestLineManager(BaseManager):
         self.followed = FollowedPart(tuple(step.action for step in steps))
         return self.followed
 
-    def snapshot(self) -> dict[str, Any]:
-        """Return the followed part with its progress."""
-        followed = asdict(self.followed) if self.followed else None
-        return {"times": self._times, "followed": followed, "reached": self._reached}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `snapshot`."""
-        followed = state["followed"]
-        self.followed = FollowedPart(**followed | {"actions": tuple(followed["actions"])}) if followed else None
-        self._reached, self._times = state["reached"], state["times"]
-
     def process_turn(self, record: TurnRecord) -> None:
         """Compare the turn with the line. Continue with the next step if the result is the same."""
         step = record.transition
-        if record.player == FOLLOWED and (self.followed is None or self.followed.next is None):
-            # A turn that is played again after an interruption does not ask the player.
-            self.follow(step.before)
+        if record.follow and self._line and (self.followed is None or self.followed.next is None):
+            # A turn that is played or processed again after an interruption does not ask the player.
+            at = self._line.position(step.before, self._reached)
+            self._started(step.before, () if at is None else self._line.steps[at : at + record.follow])
         planned = self.followed.next if self.followed else None
         if self._line is None or self.followed is None or planned is None:
             self._move_to(step.after)

@@ -1,13 +1,12 @@
 """Keep the running episode resumable: record its opening, its decisions, and each turn with a checkpoint."""
 
-import os
-from collections.abc import Mapping
 from pathlib import Path
 
 from filelock import FileLock
 
 from game_interface.game import Game
-from session.checkpoint import Run, Snapshot, TurnDecision, as_text
+from managers.background import BackgroundQuestions
+from session.checkpoint import Run, TurnDecision, as_text
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
@@ -32,7 +31,7 @@ class CheckpointManager:
     Args:
         events: The record.
         run: The story, the player and the options of the episode.
-        snapshots: The other parts of a checkpoint, by name.
+        background: The background questions, which are asked again.
         memory: The memory, whose changes since the checkpoint are undone.
 
     Raises (all methods that record something):
@@ -47,16 +46,16 @@ class CheckpointManager:
         events: Events,
         run: Run,
         game: Game,
-        snapshots: Mapping[str, Snapshot],
+        background: BackgroundQuestions,
         memory: SimpleMemoryManager | None,
     ) -> None:
         self._state = game_state
         self._events = events
         self._run = run
         self._game = game
-        self._snapshots = snapshots
+        self._background = background
         self._memory = memory
-        self._workdir, self._log_name = Path(config.zork_game_workdir), config.episode_log_file
+        self._workdir = Path(config.zork_game_workdir)
         self._lock: FileLock | None = None
         """The lock of the last started episode."""
 
@@ -70,10 +69,7 @@ class CheckpointManager:
         self._lock = lock_for_playing(run_directory(self._workdir, episode))
 
     def begin(self, opening: TurnRecord) -> None:
-        """Record the opening, as turn 0, and the first checkpoint.
-
-        Call it after the log was begun, because a checkpoint contains the log's length.
-        """
+        """Record the opening, as turn 0, and the first checkpoint."""
         self._events.add(self._state.episode_id, _event(0, EventKind.OPENING, to_record(opening)), self._checkpoint())
 
     def decide(self, decision: TurnDecision) -> None:
@@ -81,10 +77,9 @@ class CheckpointManager:
         event = _event(decision.turn, EventKind.DECISION, decision)
         self._events.add(self._state.episode_id, event, replacing=[EventKind.DECISION])
 
-    def save(self, *turns: TurnRecord) -> None:
-        """Record turns that were played since the last checkpoint, and replace it."""
-        played = [_event(turn.turn, EventKind.TURN, to_record(turn)) for turn in turns]
-        self._events.add(self._state.episode_id, *played, self._checkpoint(), replacing=[EventKind.CHECKPOINT])
+    def save(self) -> None:
+        """Replace the checkpoint."""
+        self._events.add(self._state.episode_id, self._checkpoint(), replacing=[EventKind.CHECKPOINT])
 
     def end(self, *, is_final: bool) -> None:
         """Let other processes play the episode.
@@ -110,23 +105,21 @@ class CheckpointManager:
         saved.check(self._run)
         return saved
 
-    def restore(self, saved: SavedEpisode) -> None:
-        """Restore the snapshots of the checkpoint, and undo the later changes of the memory.
+    def return_to(self, saved: SavedEpisode) -> None:
+        """Restore the memory at the checkpoint, and undo its later changes and what was recorded after it.
 
         Raises:
-            KeyError, TypeError, ValueError, AttributeError, CheckpointError: If a snapshot can't be restored.
+            KeyError, TypeError, ValueError, AttributeError, CheckpointError: If the memory can't be restored.
         """
-        snapshots = saved.checkpoint.snapshots
-        for name, part in self._snapshots.items():
-            if (state := snapshots.get(name)) is not None:
-                part.restore(state)
         if self._memory is not None:
+            state = saved.checkpoint.memory or {}
+            self._memory.restore(state)
             try:
-                self._memory.revert_to(snapshots["memory"])
+                self._memory.revert_to(state)
             except MemoryStoreError as error:
                 raise CheckpointError(f"The memories can't be returned to the checkpoint: {error}") from None
         # The episode is running again.
-        self._events.remove(saved.episode, EventKind.TRAIL, EventKind.UNLEARNED)
+        self._events.return_to_checkpoint(saved.episode)
 
     def release(self) -> None:
         """Let other processes play the episode."""
@@ -134,13 +127,12 @@ class CheckpointManager:
             self._lock.release()
 
     def _checkpoint(self) -> EventRow:
-        log_file = run_directory(self._workdir, self._state.episode_id) / self._log_name
         content = {
             "turn": self._state.turn_count,
             "run": self._run.model_dump(),
             "game": as_text(self._game.save_state()),
-            "log_bytes": os.stat(log_file).st_size if log_file.exists() else 0,
-            "snapshots": {name: part.snapshot() for name, part in self._snapshots.items()},
+            "memory": self._memory.snapshot() if self._memory else None,
+            "questions": self._background.saved(),
         }
         return _event(self._state.turn_count, EventKind.CHECKPOINT, content)
 

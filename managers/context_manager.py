@@ -18,6 +18,8 @@ from zorkgpt.errors import LLMError
 from zorkgpt.llm.messages import LLM
 from zorkgpt.memory.episode import recent_turns
 from zorkgpt.player import PlayerContext
+from zorkgpt.runlog.episode_log import EpisodeLog
+from zorkgpt.runlog.events import Event, HistorySummarized
 
 _SUMMARY = "summary"
 """The kind of work in the background."""
@@ -33,6 +35,7 @@ class ContextManager(BaseManager):
         view: The sources of the context. Defaults to empty ones.
         summarizer: The model that summarizes the turns that no longer fit. By default, they are only counted.
         background: Runs the summaries. By default, they are made immediately.
+        episode_log: Records the summaries. Defaults to a log that writes nothing.
     """
 
     def __init__(
@@ -44,17 +47,21 @@ class ContextManager(BaseManager):
         view: PlayerView | None = None,
         summarizer: LLM | None = None,
         background: BackgroundQuestions | None = None,
+        episode_log: EpisodeLog | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
         self._view = PlayerView() if view is None else view
         self._summarizer = summarizer
         self._background = background or BackgroundQuestions(logger, config, game_state)
         self._background.add(_SUMMARY, self._summarize)
+        self._episode_log = episode_log or EpisodeLog(logger, config, game_state)
         self.reset()
 
     def reset(self) -> None:
         """Start a new episode."""
         self._summarize_to = 0
+        self._asked = 0
+        """The turn of the last request for a summary."""
         self._summaries = 0
         self._summary_failures = 0
 
@@ -167,28 +174,40 @@ class ContextManager(BaseManager):
     def process_periodic_update(self) -> None:
         """Summarize the turns that will soon not fit into the player's prompt."""
         state = self.game_state
-        if self._summarizer is None or state.turn_count - state.history_summary_asked < self.config.summary_interval:
+        if self._summarizer is None or state.turn_count - self._asked < self.config.summary_interval:
             return
         turns = [turn.turn for turn in unsummarized(state) if turn.turn <= self._summarize_to]
         if turns and not self._background.is_open(_SUMMARY):
-            state.history_summary_asked = state.turn_count
-            self._background.start(_SUMMARY, turns[-1])
+            self._asked = state.turn_count
+            self._background.start(_SUMMARY, [state.turn_count, turns[-1]])
 
-    def _summarize(self, to: int) -> None:
-        """Summarize the turns up to this one."""
-        state = self.game_state
+    def _summarize(self, about: Sequence[int]) -> None:
+        """Summarize turns.
+
+        Args:
+            about: The turn in which this is asked, and the last turn to summarize.
+        """
+        state, (asked, to) = self.game_state, about
         turns = tuple(turn for turn in unsummarized(state) if turn.turn <= to)
         if self._summarizer is None or not turns:
             return
         try:
-            state.history_summary = summarized(self._summarizer, turns, state.history_summary)
+            text = summarized(self._summarizer, turns, state.history_summary)
         except LLMError as error:
             self._summary_failures += 1
             if self._summary_failures == 1:
                 self.logger.warning("older turns could not be summarized", extra={"problem": str(error)})
             return
-        state.history_summarized_to = turns[-1].turn
-        self._summaries += 1
+        event = HistorySummarized(state.episode_id, asked, text, turns[-1].turn)
+        self._episode_log.write(event)
+        self.repeat(event)
+
+    def repeat(self, event: Event) -> None:
+        """Replace the summary of the history."""
+        if isinstance(event, HistorySummarized):
+            self.game_state.history_summary, self.game_state.history_summarized_to = event.text, event.up_to
+            self._asked = max(self._asked, event.turn)
+            self._summaries += 1
 
     def get_status(self) -> dict[str, Any]:
         """Return the number of turns, and how far they are summarized."""

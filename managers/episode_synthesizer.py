@@ -65,13 +65,18 @@ class EpisodeSynthesizer(BaseManager):
         if self._memory:
             self._memory.reset_episode()
 
-    def resume_episode(self, episode: int) -> None:
-        """Clear the state of the last episode and continue this one."""
+    def resume_episode(self, episode: int, restore: Callable[[], None]) -> None:
+        """Clear the state of the last episode and continue this one.
+
+        Args:
+            restore: Restores the memory at the checkpoint.
+        """
         self.game_state.reset_episode(episode, self._earlier(episode))
-        for manager in self._managers:
-            manager.resume()
         if self._memory:
             self._memory.reset_episode()
+        restore()
+        for manager in self._managers:
+            manager.resume()
 
     def process_turn(self, record: TurnRecord) -> None:
         """Log a turn.

@@ -27,7 +27,7 @@ from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episode_log import EpisodeLog
 from zorkgpt.runlog.episodes import played_turns
-from zorkgpt.runlog.events import EpisodeEnding, KnowledgeUpdated
+from zorkgpt.runlog.events import EpisodeEnding, Event, KnowledgeUpdated
 
 _UPDATE = "knowledge"
 """The kind of work in the background."""
@@ -87,7 +87,8 @@ class KnowledgeManager(BaseManager):
         turn = self.game_state.turn_count
         if turn == 1:
             if self._refreshed():
-                self._write_event((), (), turn=0)
+                text = self._store.text[:_LONGEST_LOGGED]
+                self._episode_log.write(KnowledgeUpdated(self.game_state.episode_id, 0, [], [], text))
             self._background.start(_UPDATE, 0)
         if self.game_state.is_last_turn(self.config.max_turns_per_episode):
             # The review of the whole episode includes these turns.
@@ -169,18 +170,32 @@ class KnowledgeManager(BaseManager):
             lines = self._store.refresh()
             review = Review(tuple(turns), _best_supported(lines), _settled(lines), learned_until, reason)
             lessons = self._lessons(review)
-            before = self._store.lines
             revision = self._store.revise(lessons)
         except (LLMError, FileError) as error:
             self._count_failure(error)
             return False
-        if review.episode == self.game_state.episode_id:
-            self._learned_until = max(self._learned_until, turns[-1].turn)
-        self._updates += 1
-        self._counts += revision.counts
-        if self._store.lines != before:
-            self._write_event(revision.added, revision.struck, turn=self.game_state.turn_count)
+        is_own = review.episode == self.game_state.episode_id
+        event = KnowledgeUpdated(
+            self.game_state.episode_id,
+            self.game_state.turn_count,
+            revision.added,
+            revision.struck,
+            self._store.text[:_LONGEST_LOGGED],
+            max(self._learned_until, turns[-1].turn) if is_own else self._learned_until,
+            dict(revision.counts),
+        )
+        self._episode_log.write(event)
+        self.repeat(event)
+        if event.added or event.struck:
+            self.logger.info("knowledge updated", extra={"added": len(event.added), "struck": len(event.struck)})
         return True
+
+    def repeat(self, event: Event) -> None:
+        """Count an update."""
+        if isinstance(event, KnowledgeUpdated) and event.learned_until is not None:
+            self._learned_until = event.learned_until
+            self._updates += 1
+            self._counts.update(event.counts)
 
     def _lessons(self, review: Review) -> Lessons:
         """Return the lessons. An answer that can't be read is counted, and the first one is logged."""
@@ -191,13 +206,6 @@ class KnowledgeManager(BaseManager):
             if self._counts["unusable answers"] == 1:
                 self.logger.warning("nothing learned: the model's answer is unusable", extra={"problem": str(error)})
             return Lessons()
-
-    def _write_event(self, added: Sequence[str], struck: Sequence[str], *, turn: int) -> None:
-        """Write the knowledge base to the log of the episode, with what has changed."""
-        text = self._store.text[:_LONGEST_LOGGED]
-        self._episode_log.write(KnowledgeUpdated(self.game_state.episode_id, turn, list(added), list(struck), text))
-        if added or struck:
-            self.logger.info("knowledge updated", extra={"added": len(added), "struck": len(struck)})
 
     def _count_failure(self, error: Exception) -> None:
         """Count a failure, and log the first one."""
@@ -216,21 +224,6 @@ class KnowledgeManager(BaseManager):
         """Return the relevant lines, the most relevant first, within their budget in the prompt."""
         budget = KNOWLEDGE_TOKENS - _HEADING_TOKENS
         return relevant_lines(self._refreshed(), now, budget, opening=not self.game_state.turn_count)
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return the progress and the counts of the episode."""
-        return {
-            "learned_until": self._learned_until,
-            "not_before": self._not_before,
-            "updates": self._updates,
-            "counts": dict(self._counts),
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `snapshot`."""
-        self._learned_until, self._not_before = int(state["learned_until"]), int(state["not_before"])
-        self._updates = int(state["updates"])
-        self._counts = Counter({str(name): int(count) for name, count in state["counts"].items()})
 
     def get_status(self) -> dict[str, Any]:
         """Return the size of the knowledge base and the counts of its updates."""

@@ -11,6 +11,7 @@ from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord, UsageTotals
+from zorkgpt.encoding import as_json
 from zorkgpt.llm.background_work import asked_for
 from zorkgpt.llm.client import LLMClient, ModelStatus, Reader
 from zorkgpt.llm.progress import CurrentCall
@@ -18,8 +19,8 @@ from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.llm.usage import CallRecord, useless_answers
 from zorkgpt.run_folder import MODEL_CALLS, run_directory
-from zorkgpt.runlog.episodes import RunLogWriter, read_events
-from zorkgpt.runlog.events import ModelCalled, PlayerKind
+from zorkgpt.runlog.episodes import append_line, read_events
+from zorkgpt.runlog.events import ModelCalled, PlayerKind, to_record
 
 _ASKED_BEFORE_THE_TURN = ("agent", "critic")
 
@@ -52,13 +53,10 @@ class ModelCalls(BaseManager):
         """The roles whose useless answers were reported."""
         self._workdir = Path(config.zork_game_workdir)
         self._failures = 0
-        self._before = UsageTotals(0, 0.0)
-        """The usage of the run before the episode."""
 
     def reset(self) -> None:
         """Assign the following calls to the new episode."""
         self.client.usage.begin(str(self.game_state.episode_id))
-        self._before = self.spent()
 
     def check_ceiling(self) -> None:
         """Check the budget.
@@ -84,15 +82,10 @@ class ModelCalls(BaseManager):
         if refused:
             self.client.usage.add_refused(Role.AGENT, refused)
 
-    def snapshot(self) -> dict[str, Any]:
-        """Return the usage of the run before this episode. The log has its calls."""
-        return asdict(self._before)
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Add the usage before the episode, and the calls in its log, even those after the checkpoint."""
+    def add_earlier(self, before: UsageTotals) -> None:
+        """Add the usage before a resumed episode, and the calls in its log, even those after the checkpoint."""
         usage, log = self.client.usage, self._calls_log()
-        usage.add_spent(int(state["tokens"]), float(state["cost"]))
-        self._before = self.spent()
+        usage.add_spent(before.tokens, before.cost)
         for event in read_events(log) if log.is_file() else ():
             if isinstance(event, ModelCalled):
                 usage.add(event.call)
@@ -111,8 +104,7 @@ class ModelCalls(BaseManager):
         self._report_if_useless(call.role)
         event = ModelCalled(episode, turn, datetime.now(UTC).isoformat(timespec="milliseconds"), call)
         try:
-            with RunLogWriter(self._calls_log(episode)) as writer:
-                writer.write(event)
+            append_line(self._calls_log(episode), as_json(to_record(event)), creates=True)
         except OSError as error:
             if not self._failures:
                 self.logger.warning("a model call could not be logged", extra={"reason": str(error)})

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from game_interface.models import Observation
@@ -24,11 +24,11 @@ from zorkgpt.objectives.finder import (
 )
 from zorkgpt.objectives.models import EpisodeTurn, Objective, Scope, prompt_line, restarted
 from zorkgpt.objectives.own_lines import own_lines
-from zorkgpt.objectives.saved import ObjectiveMemories, logged_objective, restore_tracker, saved_tracker
+from zorkgpt.objectives.saved import ObjectiveMemories, logged_objective, objective_in_log
 from zorkgpt.objectives.tracker import ObjectiveTracker
 from zorkgpt.offline.objectives import RuleObjectiveFinder
 from zorkgpt.runlog.episode_log import EpisodeLog
-from zorkgpt.runlog.events import ObjectivesUpdated
+from zorkgpt.runlog.events import Event, ObjectivesUpdated
 from zorkgpt.world.graph import MapGraph
 
 _UPDATE = "objectives"
@@ -104,7 +104,9 @@ class ObjectiveManager(BaseManager):
         self.tracker = ObjectiveTracker(stale_after=config.objective_stale_after_turns)
         self._memories = ObjectiveMemories(store) if store else None
         self._episode_log = episode_log or EpisodeLog(logger, config, game_state)
-        self._logged: list[dict[str, Any]] = []
+        self._base: list[Objective] = []
+        """The objectives at the start of the episode."""
+        self._logged: list[Objective] = []
         self._saved: list[Objective] = []
         self._revision = -1
         """The revision of the tracker that was last saved and logged."""
@@ -121,6 +123,7 @@ class ObjectiveManager(BaseManager):
         if self._memories:
             with self._errors_logged("file", "the objectives could not be read"):
                 self.tracker.start_episode(self._memories.load(), remember=True)
+        self._base = list(self.tracker.objectives.values())
         self._logged, self._saved = [], self._lasting()
         self._reviewed = 0
 
@@ -195,7 +198,8 @@ class ObjectiveManager(BaseManager):
         if turns := self.game_state.turns_until(turn, reviewed):
             with self._errors_logged("model", "the model could not review the objectives"):
                 self._discover(self._situation(turns, most or None))
-        self._write_changes()
+        self._reviewed = max(self._reviewed, turn)
+        self._write_changes(is_reviewed=True)
 
     def _discover(self, situation: Situation) -> None:
         """Add the objectives that the finder proposes, accept its reports of reached ones, and shorten the list.
@@ -239,9 +243,9 @@ class ObjectiveManager(BaseManager):
             most=most,
         )
 
-    def _write_changes(self) -> None:
-        """Save and log the objectives if they have changed."""
-        if self.tracker.revision == self._revision:
+    def _write_changes(self, *, is_reviewed: bool = False) -> None:
+        """Save and log the objectives if they were reviewed or have changed."""
+        if self.tracker.revision == self._revision and not is_reviewed:
             return
         self._revision = self.tracker.revision
         lasting = self._lasting()
@@ -250,18 +254,53 @@ class ObjectiveManager(BaseManager):
                 self._memories.save(self.tracker.lasting(), self.game_state.turn_stamp())
             # After a failure, such as a full disk, try again at the next change, not on every turn.
             self._saved = lasting
-        last, objectives = self.tracker.last, self._as_logged()
-        if last is not None and objectives != self._logged:
-            self._logged = objectives
-            self._episode_log.write(ObjectivesUpdated(last.episode, last.turn, objectives))
+        changed = self._without_progress() != self._logged
+        if is_reviewed or changed:
+            self._logged = self._without_progress()
+            self._episode_log.write(self.state())
 
     def _lasting(self) -> list[Objective]:
         """Return what outlives the episode."""
         return [restarted(objective) for objective in self.tracker.lasting()]
 
-    def _as_logged(self) -> list[dict[str, Any]]:
-        last = self.tracker.last
-        return [logged_objective(each) for each in self.tracker.of_episode(last.episode)] if last else []
+    def _without_progress(self) -> list[Objective]:
+        """Return what is logged, without what follows from the turns."""
+        return [replace(each, progressed=0) for each in self.tracker.of_episode(self.game_state.episode_id)]
+
+    def state(self) -> ObjectivesUpdated:
+        """Return the objectives of the running episode, for `repeat`."""
+        positions = {key: position for position, key in enumerate(self.tracker.objectives)}
+        objectives = [
+            logged_objective(each) | {"position": positions[each.key]}
+            for each in self.tracker.of_episode(self.game_state.episode_id)
+        ]
+        return ObjectivesUpdated(
+            self.game_state.episode_id,
+            self.game_state.turn_count,
+            objectives,
+            self._reviewed,
+            dict(self.tracker.counts),
+        )
+
+    def repeat(self, event: Event) -> None:
+        """Replace the objectives of the episode.
+
+        Raises:
+            KeyError, TypeError, ValueError: If they are malformed.
+        """
+        if isinstance(event, ObjectivesUpdated):
+            logged = [(int(each["position"]), objective_in_log(each)) for each in event.objectives]
+            keys = {objective.key for _, objective in logged}
+            settled = [each for each in enumerate(self._base) if each[1].key not in keys]
+            ordered = sorted([*settled, *logged], key=lambda each: each[0])
+            self.tracker.replace_all([objective for _, objective in ordered], event.counts)
+            self._reviewed = event.reviewed
+            self._logged, self._saved = self._without_progress(), []
+
+    def undo_to(self, state: ObjectivesUpdated) -> None:
+        """Return to what `state` returned, and log this."""
+        self.repeat(state)
+        self._episode_log.write(self.state())
 
     @contextmanager
     def _errors_logged(self, part: str, message: str) -> Iterator[None]:
@@ -273,22 +312,6 @@ class ObjectiveManager(BaseManager):
             if part not in self._warned:
                 self._warned.add(part)
                 self.logger.warning(message, extra={"problem": str(error)})
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return the objectives of the running episode, and the turn of the last review."""
-        return {"book": saved_tracker(self.tracker), "reviewed": self._reviewed}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `snapshot`, after the turns were processed again.
-
-        Raises:
-            KeyError, TypeError, ValueError: If `state` is malformed.
-        """
-        reviewed = int(state["reviewed"])
-        restore_tracker(self.tracker, state["book"])
-        self._reviewed = reviewed
-        # The base for later changes.
-        self._logged, self._saved = self._as_logged(), []
 
     def get_status(self) -> dict[str, Any]:
         """Return the number of objectives, and the counts of this episode."""

@@ -1,6 +1,6 @@
 """Create and connect the managers, the player and the critic of a run, with the services that `services.py` builds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from game_interface.core.jericho_interface import JerichoInterface
@@ -21,7 +21,7 @@ from orchestration.players import PLAYERS
 from orchestration.services import RunOptions, Services, build_services, claim_workdir, prepare_workdir
 from orchestration.turn import Managers
 from orchestration.zork_orchestrator_v2 import Watcher, ZorkOrchestratorV2
-from session.checkpoint import Run, Snapshot
+from session.checkpoint import Run
 from session.game_configuration import GameConfiguration
 from zorkgpt import telemetry
 from zorkgpt.context.view import PlayerView
@@ -86,17 +86,6 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, best_line:
     context = _context(services, knowledge, objectives, best_line)
     export = StateManager(*services.for_manager("state"))
     rejections = RejectionManager(*services.for_manager("rejections"))
-    possible: dict[str, Snapshot | None] = {
-        "memory": services.memory,
-        "history_summary": services.state,
-        "objectives": objectives,
-        "model_calls": services.models,
-        "knowledge": knowledge,
-        "best_line": best_line,
-        "background": services.background,
-    }
-    snapshots = {name: part for name, part in possible.items() if part is not None}
-    checkpoints = _checkpoints(services, snapshots)
     always: tuple[BaseManager, ...] = (
         services.background,
         extraction,
@@ -114,7 +103,7 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, best_line:
         objectives=objectives,
         rejections=rejections,
         context=context,
-        checkpoints=checkpoints,
+        checkpoints=_checkpoints(services),
         in_order=(*always, *optional),
     )
 
@@ -166,6 +155,7 @@ def _context(
         ),
         summarizer=services.background_llm if services.options.choice.kind == PlayerKind.MODEL else None,
         background=services.background,
+        episode_log=services.episode_log,
     )
 
 
@@ -190,7 +180,7 @@ def _critic(services: Services) -> Critic | None:
     return Critic(language, services.llm, threshold=config.critic_rejection_threshold)
 
 
-def _checkpoints(services: Services, snapshots: Mapping[str, Snapshot]) -> CheckpointManager:
+def _checkpoints(services: Services) -> CheckpointManager:
     options, story = services.options, services.game.story
     run = Run(
         story=story.sha256,
@@ -208,6 +198,6 @@ def _checkpoints(services: Services, snapshots: Mapping[str, Snapshot]) -> Check
         events=services.events,
         run=run,
         game=services.game,
-        snapshots=snapshots,
+        background=services.background,
         memory=services.memory,
     )

@@ -197,7 +197,7 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
         config=config,
         options=options,
         state=state,
-        episode_log=EpisodeLog(get_logger("episodes"), config, state),
+        episode_log=EpisodeLog(get_logger("episodes"), config, state, Events(record)),
         models=models,
         llm=llm,
         background_llm=background_llm,

@@ -17,7 +17,7 @@ from orchestration.learning import TurnLearner
 from orchestration.services import Services
 from orchestration.undo import UndoHistory
 from session.checkpoint import TurnDecision
-from session.history import TurnRecord
+from session.history import TurnRecord, UsageTotals
 from session.stopwatch import Part, Stopwatch
 from zorkgpt.critic import Critic
 from zorkgpt.errors import MemoryStoreError
@@ -76,22 +76,27 @@ class TurnCycle:
         now = self._game.observe()
         step = Transition(before=now, action="", response=text, after=now)
         extraction = self._managers.extraction.of_turn(step)
-        opening = TurnRecord(self._state.episode_id, 0, step, "", "", "", extraction=extraction)
+        opening = TurnRecord(self._state.episode_id, 0, step, "", "", "", extraction=extraction, spent=self._spent())
         self._decided = None
         self._begin(opening)
         if now.location is not None and now.question is None:
             self._learner.learn_arrival(step, now.location)
         # The log has no record of the opening that could contain its changes of the memory.
         self._drain_events()
-        self._managers.objectives.open()
         return opening
 
     def resume(self, saved: SavedEpisode) -> None:
         """Continue from a checkpoint, to which the game was restored, and process its turns again."""
         self._begin(saved.opening)
-        for record in saved.played:
-            self._state.turn_count = record.turn
-            self._process(record)
+        if self._services.models and saved.opening.spent:
+            self._services.models.add_earlier(saved.opening.spent)
+        for event in saved.events:
+            if isinstance(event, TurnRecord):
+                self._state.turn_count = event.turn
+                self._process(event)
+            else:
+                for manager in self._managers.in_order:
+                    manager.repeat(event)
         # The log includes undone turns, but the game does not: the last turn is the one that led to its state.
         now = self._game.observe()
         self._state.observe(now)
@@ -163,6 +168,7 @@ class TurnCycle:
             critic_score=decision.score,
             extraction=extraction,
             notices=notices,
+            follow=decision.follow,
         )
         try:
             with self._services.turn():
@@ -192,11 +198,14 @@ class TurnCycle:
             played,
             memory_events=events,
             parts_s=self._watch.take(),
-            spent=self._services.models.spent() if self._services.models else None,
+            spent=self._spent(),
             # The exits in the answers of this turn.
             named_exits=self._managers.extraction.take_named_exits(),
             answers=answers.names,
         )
+
+    def _spent(self) -> UsageTotals | None:
+        return self._services.models.spent() if self._services.models else None
 
     def _memories_at(self, now: Observation) -> str:
         if self._memory is None or now.location is None:
@@ -224,6 +233,7 @@ class TurnCycle:
             player=chosen.by or self._services.options.choice.kind,
             rejections=self._managers.rejections.of_turn(),
             score=self._managers.rejections.score_of(chosen.action),
+            follow=chosen.follow,
             noted=self._services.tools.noted if self._services.tools and action is None else (),
         )
         self._managers.checkpoints.decide(decision)

@@ -8,6 +8,7 @@ from typing import Any
 from managers.objective_manager import ObjectiveManager
 from orchestration.services import Services
 from session.history import TurnRecord
+from zorkgpt.runlog.events import ObjectivesUpdated
 
 _MOST_UNDONE = 100
 """Maximum turns that can be undone."""
@@ -20,7 +21,7 @@ class _UndoState:
     game: bytes
     latest: TurnRecord | None
     memory: dict[str, Any] | None
-    objectives: dict[str, Any]
+    objectives: ObjectivesUpdated
 
 
 class UndoHistory:
@@ -38,8 +39,7 @@ class UndoHistory:
     def add(self) -> None:
         """Save the state before a turn."""
         memory = deepcopy(self._memory.snapshot()) if self._memory else None
-        objectives = deepcopy(self._objectives.snapshot())
-        self._states.append(_UndoState(self._game.save_state(), self._state.latest, memory, objectives))
+        self._states.append(_UndoState(self._game.save_state(), self._state.latest, memory, self._objectives.state()))
 
     def undo(self) -> bool:
         """Restore the game, the episode's memory and the objectives to the state before the last turn.
@@ -52,7 +52,7 @@ class UndoHistory:
         self._game.restore_state(before.game)
         if self._memory and before.memory is not None:
             self._memory.undo_to(before.memory)
-        self._objectives.restore(before.objectives)
+        self._objectives.undo_to(before.objectives)
         self._state.latest = before.latest
         self._state.observe(self._game.observe())
         return True

@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Protocol
 
 from managers.episode_synthesizer import EpisodeSynthesizer
@@ -86,8 +87,6 @@ class ZorkOrchestratorV2:
         if memory and self.services.config.simple_memory.audit:
             memory.audit(game.all_objects())
         opening = self._cycle.open(text)
-        if memory:
-            memory.process_turn()
         self._open = True
         event = self.services.episode_log.begin(
             player=options.choice.kind,
@@ -96,6 +95,9 @@ class ZorkOrchestratorV2:
             opening=text,
             background=self.services.background.enabled,
         )
+        self.managers.objectives.open()
+        if memory:
+            memory.process_turn()
         self.managers.checkpoints.begin(opening)
         for watcher in self.watchers:
             watcher.episode_started(event)
@@ -128,12 +130,11 @@ class ZorkOrchestratorV2:
         checkpoints, episode = self.managers.checkpoints, saved.episode
         try:
             self.services.game.restore_state(saved.checkpoint.game_state)
-            self._episodes.resume_episode(episode)
+            self._episodes.resume_episode(episode, partial(checkpoints.return_to, saved))
             self._cycle.resume(saved)
-            checkpoints.restore(saved)
         except (StateError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise CheckpointError(f"Episode {episode} can't be resumed: {error!r}. Start a new episode.") from error
-        self.services.background.ask_again()
+        self.services.background.ask_again(saved.checkpoint.questions)
 
     def process_turn(self, action: str | None = None) -> TurnRecord:
         """Play one turn, with the given action or the player's choice. Start an episode if none is running."""
@@ -153,7 +154,7 @@ class ZorkOrchestratorV2:
         for manager in self.managers.in_order:
             manager.process_periodic_update()
         self._watch.lap(Part.MANAGERS)
-        self.managers.checkpoints.save(record)
+        self.managers.checkpoints.save()
 
     def play_episode(self, *, resume: int | None = None) -> EpisodeEnded:
         """Play a whole episode, to death, victory or the turn limit.

@@ -2,28 +2,11 @@
 
 import base64
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from session.history import Rejection
-
-
-class Snapshot(Protocol):
-    """A part of a run whose state is saved in checkpoints."""
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return the whole state as JSON values."""
-        ...
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `snapshot`.
-
-        Raises:
-            KeyError, TypeError, ValueError, AttributeError: If `state` is malformed.
-            CheckpointError: If it can't be restored.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +21,8 @@ class TurnDecision:
     rejections: tuple[Rejection, ...] = ()
     score: float | None = None
     """The critic's score of the action."""
+    follow: int = 0
+    """As in `TurnRecord`."""
     noted: tuple[dict[str, str], ...] = ()
     """The facts that the player noted with a tool. See `zorkgpt.context.tools.AgentTools`."""
 
@@ -68,10 +53,10 @@ class Checkpoint(BaseModel):
     run: Run
     game: str
     """The interpreter's saved state, including its random generator, as base64."""
-    log_bytes: int = Field(ge=0)
-    """The length of the episode's log."""
-    snapshots: dict[str, dict[str, Any]]
-    """The state of every `Snapshot`, by its name in `orchestration.assembly`."""
+    memory: dict[str, Any] | None
+    """The result of `SimpleMemoryManager.snapshot`. None without memory."""
+    questions: list[dict[str, Any]]
+    """The open background questions."""
 
     @property
     def game_state(self) -> bytes:

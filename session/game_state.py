@@ -1,7 +1,7 @@
 """The state of the running episode."""
 
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from game_interface.models import Observation
 from session.experience import ActionResult, row_of
@@ -54,8 +54,6 @@ class GameState:
     history_summary: str = ""
     """A model's summary of the turns up to `history_summarized_to`. "" before the first summary."""
     history_summarized_to: int = 0
-    history_summary_asked: int = 0
-    """The turn of the last request for a summary."""
     experience: Experience = field(default_factory=Experience, repr=False)
     """What the actions of this episode led to, and those of earlier ones."""
     destructive_verbs: list[str] = field(default_factory=list)
@@ -169,20 +167,6 @@ class GameState:
     def scored(self) -> set[tuple[Place, str]]:
         """The places and actions that scored in this episode."""
         return {(row.place, row.action) for row in self.experience.rows if row.points > 0}
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return the summary of the history, which can't be rebuilt from the turns."""
-        return {
-            "text": self.history_summary,
-            "up_to": self.history_summarized_to,
-            "asked": self.history_summary_asked,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `snapshot`."""
-        self.history_summary = str(state["text"])
-        self.history_summarized_to = int(state["up_to"])
-        self.history_summary_asked = int(state["asked"])
 
 
 def _recent_turn(record: TurnRecord) -> RecentTurn:

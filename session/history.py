@@ -98,6 +98,8 @@ class TurnRecord:
     """The notices about its own play that the player got."""
     answers: tuple[str, ...] = ()
     """The background questions whose answers were applied after the action: kind and turn of each, in order."""
+    follow: int = 0
+    """The number of commands of the best line that the player asked to follow from this one on. 0 if none."""
 
     @property
     def action(self) -> str:

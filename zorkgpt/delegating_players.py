@@ -73,7 +73,7 @@ class FollowingPlayer(Player):
         part = None if most is None else self._line.follow(context.observation, most)
         if part is None or part.next is None:
             return decision
-        return AgentDecision(part.next, decision.reasoning, by=FOLLOWED)
+        return AgentDecision(part.next, decision.reasoning, by=FOLLOWED, follow=len(part.actions))
 
     def _with_notice(self, context: PlayerContext, followed: FollowedPart | None) -> PlayerContext:
         """Return the context with a notice about the part that was followed, unless it was reported."""

@@ -203,6 +203,8 @@ class AgentDecision:
     """Who chose it, if not the player itself. The critic does not review such actions."""
     summarize_to: int = 0
     """The last turn that will soon not fit into the player's prompt; 0 if all fit."""
+    follow: int = 0
+    """The number of commands of the best line to follow from this one on. 0 if it begins no part of the line."""
 
 
 _FOLLOW = re.compile(r"\s*FOLLOW(?:\s+(\d+))?\s*", re.IGNORECASE)

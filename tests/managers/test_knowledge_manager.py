@@ -222,14 +222,12 @@ def test_player_sees_knowledge_without_struck_lines(tmp_path):
         assert run.managers.context.player_context(now, "").knowledge == ("Look first.",)
 
 
-def test_processing_turns_again_changes_nothing(tmp_path):
+def test_ending_an_episode_again_changes_nothing(tmp_path):
     run, llm = scripted(tmp_path, LESSON, LESSON, turns=10)
     with run:
         run.play_episode()
         before = (tmp_path / "knowledgebase.md").read_bytes()
-        manager = manager_of(run)
-        manager.restore(manager.snapshot())
-        manager.end_episode("turn limit")
+        manager_of(run).end_episode("turn limit")
     assert (tmp_path / "knowledgebase.md").read_bytes() == before
     assert len(asked(llm)) == 1
 

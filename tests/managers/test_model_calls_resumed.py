@@ -25,13 +25,13 @@ def test_calls_before_and_after_the_checkpoint_count_against_the_limit(tmp_path)
             return made
 
         killed = calls()
+        before = killed.spent()
         question = [Message("user", "What now?")]
         for _ in range(2):
             killed.client.complete(question, role="agent")
-        kept = killed.snapshot()
         killed.client.complete(question, role="agent")
         resumed = calls()
-        resumed.restore(kept)
+        resumed.add_earlier(before)
         took, would_have = resumed.usage()["agent"], killed.usage()["agent"]
         assert took.pop("latency_s") == pytest.approx(would_have.pop("latency_s"), abs=1e-3)
         assert took == would_have

@@ -22,7 +22,7 @@ def saved_in(folder) -> ObjectiveMemories:
 
 
 def lasting(*objectives: Objective) -> list[tuple]:
-    return [(each.key, each.text, each.places, each.origin, each.evidence, each.given_up) for each in objectives]
+    return sorted((each.key, each.text, each.places, each.origin, each.evidence, each.given_up) for each in objectives)
 
 
 def test_objectives_are_read_back(tmp_path):

@@ -206,7 +206,7 @@ def test_run_killed_with_open_questions_resumes(server, gate, tmp_path):
     killed(play_and_die, tmp_path / "killed", server.url, 6)
     saved = saved_in(tmp_path / "killed")
     assert saved.checkpoint.turn == 6
-    assert len(saved.checkpoint.snapshots["background"]["open"]) > 4
+    assert len(saved.checkpoint.questions) > 4
     server.requests.clear()
     with walkthrough_with_model(tmp_path / "killed", server.url, AfterTurn(TURNS, gate.open.set)) as run:
         run.play_episode(resume=1)
@@ -266,7 +266,7 @@ def test_resumed_work_uses_the_answers_that_it_had(tmp_path):
             asked = about_praying(chat)
         saved = saved_in(tmp_path)
         assert saved.checkpoint.turn == 12
-        assert [len(each["answers"]) for each in saved.checkpoint.snapshots["background"]["open"]].count(1) == 1
+        assert [len(each["answers"]) for each in saved.checkpoint.questions].count(1) == 1
         held.set()
         with walkthrough_with_model(tmp_path, chat.url, commands=commands) as run:
             run.play_episode(resume=1)

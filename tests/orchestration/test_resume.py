@@ -179,7 +179,8 @@ def test_episode_of_another_story_is_refused(tmp_path, bundled_story):
         ({"run": {"seed": 1}}, "is malformed"),
         ({"turn": 5}, "lacks turn 5"),
         ({"turn": -1}, "is malformed"),
-        ({"snapshots": {"game": {"score": float("inf")}}}, "is malformed"),
+        ({"memory": {"score": float("inf")}}, "is malformed"),
+        ({"questions": None}, "is malformed"),
     ],
 )
 def test_invalid_checkpoint_is_refused_and_kept(interrupted, changes, message):
@@ -212,9 +213,7 @@ def test_damaged_log_prevents_no_resumption(interrupted, damage):
     [
         {"game": "AAAA"},
         {"game": "?"},
-        {"snapshots": {"memory": None}},
-        {"snapshots": {"memory": {}}},
-        {"snapshots": {"objectives": {}}},
+        {"memory": {}},
     ],
 )
 def test_checkpoint_with_damaged_parts_changes_no_file(interrupted, changes):

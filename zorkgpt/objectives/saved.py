@@ -10,7 +10,6 @@ from zorkgpt.memory.models import OBJECTIVES, Category, Memory, Persistence
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.objectives.models import Objective, merged, restarted
-from zorkgpt.objectives.tracker import ObjectiveTracker
 
 _JSON = TypeAdapter(Objective)
 
@@ -29,25 +28,19 @@ def logged_objective(objective: Objective) -> dict[str, Any]:
         "done_when": objective.condition.text,
         "status": saved["status"],
         "scope": saved["scope"],
+        "progressed": saved["progressed"],
+        "rank": saved["rank"],
     }
 
 
-def saved_tracker(tracker: ObjectiveTracker) -> dict[str, Any]:
-    """Return the objectives and the counts as JSON values. The rest of a tracker can be rebuilt from the turns."""
-    objectives = [_JSON.dump_python(objective, mode="json") for objective in tracker.objectives.values()]
-    return {"objectives": objectives, "counts": dict(tracker.counts)}
-
-
-def restore_tracker(tracker: ObjectiveTracker, saved: dict[str, Any]) -> None:
-    """Restore the result of `saved_tracker` after the turns were processed again.
+def objective_in_log(logged: dict[str, Any]) -> Objective:
+    """Return the objective that `logged_objective` described.
 
     Raises:
-        ValueError, KeyError, TypeError: If `saved` is malformed.
+        ValueError, KeyError, TypeError: If it is malformed.
     """
-    tracker.replace_all(_JSON.validate_python(objective) for objective in saved["objectives"])
-    tracker.counts.clear()
-    tracker.counts.update({str(name): int(count) for name, count in saved["counts"].items()})
-    tracker.revision += 1
+    evidence = [each | {"turn": {"episode": each["episode"], "turn": each["turn"]}} for each in logged["reached"]]
+    return _JSON.validate_python(logged | {"evidence": evidence})
 
 
 _MAX_KEPT = 300
@@ -66,11 +59,10 @@ class ObjectiveMemories:
         self._store = store
 
     def load(self) -> list[Objective]:
-        """Return the objectives of earlier episodes, oldest first."""
+        """Return the objectives of earlier episodes, in the order in which they were added."""
         self._store.refresh()
         with self._store.guard:
-            objectives = objectives_of(self._store.lasting.memories(OBJECTIVES))
-        return sorted(objectives, key=lambda objective: (objective.origin, objective.key))
+            return objectives_of(self._store.lasting.memories(OBJECTIVES))
 
     def save(self, objectives: Iterable[Objective], turn: TurnStamp | None = None) -> None:
         """Merge these objectives with the saved ones.

@@ -102,16 +102,17 @@ class ObjectiveTracker:
         for objective in (*current, *kept):
             key = objective.key
             by_key[key] = restarted(merged(by_key[key], objective) if key in by_key else objective)
-        self.replace_all(by_key.values())
-        for collection in (self.visited, self.scored, self.carried, self.things, self.counts):
+        self.replace_all(by_key.values(), {})
+        for collection in (self.visited, self.scored, self.carried, self.things):
             collection.clear()
         self.last = None
-        self.revision += 1
 
-    def replace_all(self, objectives: Iterable[Objective]) -> None:
-        """Replace all objectives."""
+    def replace_all(self, objectives: Iterable[Objective], counts: Mapping[str, int]) -> None:
+        """Replace all objectives and counts. Of two objectives with the same key, the later one counts."""
         self.objectives = {objective.key: objective for objective in objectives}
+        self.counts = Counter(counts)
         self._order = None
+        self.revision += 1
 
     def update(self, record: TurnRecord) -> None:
         """Check every objective against this turn. Turns up to the last update are ignored."""

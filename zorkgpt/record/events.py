@@ -30,6 +30,10 @@ class EventKind(StrEnum):
     """A played turn."""
     CHECKPOINT = "checkpoint"
     """The state from which the episode can be resumed. Each episode has only its last one."""
+    LOG = "log"
+    """Any other event of the log that is lost if the episode is resumed at an earlier checkpoint."""
+    PLAYED = "played"
+    """A resumption or an end of the episode."""
     VIEW = "view"
     """The content that a file showed last. It belongs to no episode. See `Events.shown`."""
     UNLEARNED = "unlearned"
@@ -40,7 +44,14 @@ class EventKind(StrEnum):
 
 _NO_EPISODE = 0
 
-FOR_RESUMING = (EventKind.OPENING, EventKind.DECISION, EventKind.TURN, EventKind.CHECKPOINT)
+FOR_RESUMING = (
+    EventKind.OPENING,
+    EventKind.DECISION,
+    EventKind.TURN,
+    EventKind.LOG,
+    EventKind.PLAYED,
+    EventKind.CHECKPOINT,
+)
 """The events that are only for resuming an episode."""
 
 
@@ -124,6 +135,15 @@ class Events:
         """Delete the events of these kinds of an episode."""
         query = "DELETE FROM zorkgpt_events WHERE episode = %s AND kind = %s"
         self._database.put(query, [(episode, kind) for kind in kinds])
+
+    def return_to_checkpoint(self, episode: int) -> None:
+        """Delete what an episode recorded after its checkpoint, except its decision and when it was played."""
+        query = (
+            "DELETE FROM zorkgpt_events WHERE episode = %s AND kind = %s AND position > "
+            "(SELECT MAX(position) FROM zorkgpt_events WHERE episode = %s AND kind = %s)"
+        )
+        lost = (EventKind.TURN, EventKind.LOG, EventKind.TRAIL, EventKind.UNLEARNED)
+        self._database.put(query, [(episode, kind, episode, EventKind.CHECKPOINT) for kind in lost])
 
     def shown(self, file: str) -> str | None:
         """Return the content that this file showed last. None if it was not recorded."""

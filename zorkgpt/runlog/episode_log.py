@@ -1,9 +1,8 @@
-"""The log of the running episode, with one event per line."""
+"""The log of the running episode: its events, in the record and as the lines of a file for others."""
 
 import logging
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,16 +10,20 @@ from typing import Any
 
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from zorkgpt.errors import WorkdirError
+from session.history import TurnRecord
+from zorkgpt.encoding import as_json
+from zorkgpt.errors import WorkdirError, ZorkGPTError
 from zorkgpt.memory.models import MemoryEvent
+from zorkgpt.record.events import EventKind, EventRow, Events
 from zorkgpt.run_folder import run_directory
-from zorkgpt.runlog.episodes import RunLogWriter, read_events
+from zorkgpt.runlog.episodes import append_line
 from zorkgpt.runlog.events import (
     DeduplicationMetrics,
     EpisodeEnded,
     EpisodeResumed,
     EpisodeStarted,
     Event,
+    to_record,
 )
 from zorkgpt.runlog.saved_episodes import SavedEpisode
 
@@ -34,15 +37,30 @@ class LastAnswers:
 
 
 class EpisodeLog:
-    """Writes `episode_log.jsonl` in the directory of the running episode."""
+    """Records the events of the running episode, and writes them to `episode_log.jsonl` in its directory.
 
-    def __init__(self, logger: logging.Logger, config: GameConfiguration, game_state: GameState) -> None:
+    Args:
+        events: The record. By default, there is only the file.
+
+    Raises (all methods but `end`):
+        MemoryStoreError: If an event can't be recorded.
+        WorkdirError: If the file can't be written.
+    """
+
+    def __init__(
+        self,
+        logger: logging.Logger,
+        config: GameConfiguration,
+        game_state: GameState,
+        events: Events | None = None,
+    ) -> None:
         self._log = logger
         self._state = game_state
+        self._events = events
         self._max_turns = config.max_turns_per_episode
         self._workdir = Path(config.zork_game_workdir)
         self._file_name = config.episode_log_file
-        self._writer: RunLogWriter | None = None
+        self._is_open = False
 
     def begin(
         self,
@@ -53,11 +71,7 @@ class EpisodeLog:
         opening: str,
         background: bool,
     ) -> EpisodeStarted:
-        """Start the log of an episode and return its first event.
-
-        Raises:
-            WorkdirError: If the log can't be written.
-        """
+        """Start the log of an episode and return its first event."""
         state = self._state
         event = EpisodeStarted(
             episode=state.episode_id,
@@ -71,47 +85,32 @@ class EpisodeLog:
             location=state.current_room_name_for_map,
             background=background,
         )
-        with self._raising_workdir_error():
-            self._writer = RunLogWriter(self._directory / self._file_name)
-            self._writer.write(event)
+        self._begin(b"")
+        self.write(event)
         return event
 
     def resume(self, saved: SavedEpisode) -> EpisodeResumed:
         """Continue the log of an interrupted episode and return the event of the resumption.
 
-        Events after the checkpoint are removed, except `EpisodeResumed` and `EpisodeEnded`. A log that somebody has
-        edited is only continued.
-
-        Raises:
-            WorkdirError: If the log can't be written.
+        The file is written again from the record, without the events after the checkpoint.
         """
         event = EpisodeResumed(
             episode=self._state.episode_id, time=_now(), turn=saved.checkpoint.turn, max_turns=self._max_turns
         )
-        path, kept_bytes = self._directory / self._file_name, saved.checkpoint.log_bytes
-        path.touch()
-        with self._raising_workdir_error():
-            tail = [
-                each for each in read_events(path, after=kept_bytes) if isinstance(each, EpisodeResumed | EpisodeEnded)
-            ]
-            data = path.read_bytes()
-            if data[:kept_bytes].endswith(b"\n"):
-                os.truncate(path, min(kept_bytes, len(data)))
-            self._writer = RunLogWriter(path)
-            for each in (*tail, event):
-                self._writer.write(each)
+        self._begin(b"".join(line.encode() + b"\n" for line in saved.log))
+        self.write(event)
         return event
 
     def write(self, event: Event) -> None:
-        """Write an event, if an episode is running.
-
-        Raises:
-            WorkdirError: If the log can't be written.
-        """
-        if self._writer:
-            with self._raising_workdir_error():
-                self._check_place()
-                self._writer.write(event)
+        """Write an event, if an episode is running."""
+        if not self._is_open:
+            return
+        line = as_json(to_record(event))
+        if self._events is not None:
+            row = EventRow(self._state.turn_count, _kind_of(event), line.decode())
+            self._events.add(self._state.episode_id, row)
+        with self._raising_workdir_error():
+            append_line(self._path, line)
 
     def end(
         self,
@@ -152,39 +151,42 @@ class EpisodeLog:
                     )
                 )
             self.write(event)
-        except WorkdirError as error:
+        except ZorkGPTError as error:
             self._log.warning("the end of the episode could not be logged", extra={"reason": str(error)})
-        if self._writer:
-            with suppress(OSError):
-                self._writer.close()
-        self._writer = None
+        self._is_open = False
         return event
 
     @property
-    def _directory(self) -> Path:
-        return run_directory(self._workdir, self._state.episode_id)
+    def _path(self) -> Path:
+        return run_directory(self._workdir, self._state.episode_id) / str(self._file_name)
 
-    def _check_place(self) -> None:
-        """Check that the log still exists, because writing to a deleted file would succeed.
-
-        Raises:
-            WorkdirError: If the log was deleted or moved.
-        """
-        if not (self._directory / self._file_name).exists():
-            gone = f"log in {self._directory}" if self._workdir.is_dir() else f"working directory {self._workdir}"
-            raise WorkdirError(
-                f"The {gone} was deleted or moved while the episode was played, so nothing more can be saved."
-            )
+    def _begin(self, lines: bytes) -> None:
+        with self._raising_workdir_error():
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._path.write_bytes(lines)
+        self._is_open = True
 
     @contextmanager
     def _raising_workdir_error(self) -> Iterator[None]:
         try:
             yield
+        except FileNotFoundError:
+            folder = self._path.parent
+            gone = f"log in {folder}" if self._workdir.is_dir() else f"working directory {self._workdir}"
+            raise WorkdirError(
+                f"The {gone} was deleted or moved while the episode was played, so nothing more can be saved."
+            ) from None
         except OSError as error:
             raise WorkdirError(
-                f"The log of the episode, in {self._directory}, can't be written: {error.strerror}. "
+                f"The log of the episode, in {self._path.parent}, can't be written: {error.strerror}. "
                 "Make room, or name another folder with --workdir."
             ) from None
+
+
+def _kind_of(event: Event) -> EventKind:
+    if isinstance(event, TurnRecord):
+        return EventKind.TURN
+    return EventKind.PLAYED if isinstance(event, EpisodeResumed | EpisodeEnded) else EventKind.LOG
 
 
 def _now() -> str:

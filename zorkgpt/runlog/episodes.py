@@ -5,8 +5,6 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from filelock import FileLock
 
@@ -14,11 +12,10 @@ from session.history import TurnRecord
 from session.outcome import failed
 from zorkgpt.bounded import RECORD, lines_of, parse_json
 from zorkgpt.directions import exit_name
-from zorkgpt.encoding import as_json
 from zorkgpt.errors import FileError, WorkdirError
 from zorkgpt.log_files import UNREADABLE, has_log, open_log
 from zorkgpt.run_folder import EPISODE_LOG, run_directory
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, Event, from_record, to_record
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, Event, from_record
 
 log = logging.getLogger("zorkgpt.runlog")
 
@@ -45,16 +42,13 @@ def claim_run_directory(workdir: Path, episode: int) -> bool:
     return True
 
 
-def read_events(path: Path, *, after: int = 0) -> Iterator[Event]:
+def read_events(path: Path) -> Iterator[Event]:
     """Yield the events of a log. Incomplete or invalid lines are skipped and logged.
-
-    Args:
-        after: The byte to start at, which must be the start of a line.
 
     Raises:
         FileError: If the log can't be read.
     """
-    for number, line in enumerate(_lines(path, after), 1):
+    for number, line in enumerate(_lines(path), 1):
         try:
             event = from_record(parse_json(line.decode("utf-8", "replace"), RECORD))
         except (ValueError, TypeError, AttributeError) as error:
@@ -66,10 +60,9 @@ def read_events(path: Path, *, after: int = 0) -> Iterator[Event]:
             yield event
 
 
-def _lines(path: Path, after: int) -> Iterator[bytes]:
+def _lines(path: Path) -> Iterator[bytes]:
     try:
         with open_log(path) as file:
-            file.seek(after)
             yield from lines_of(file, RECORD)
     except UNREADABLE as error:
         reason = getattr(error, "strerror", None) or error
@@ -99,33 +92,22 @@ def last_end(events: Iterable[Event]) -> EpisodeEnded | None:
     return end
 
 
-class RunLogWriter:
-    """Appends events to the log of an episode, one JSON object per line, flushed by each `write`."""
+def append_line(path: Path, line: bytes, *, creates: bool = False) -> None:
+    """Append a line to a log, after a line break if somebody has cut the last line short.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        line: The line without its end.
+        creates: Whether to create the log and its folder if they don't exist.
+
+    Raises:
+        OSError: If the log does not exist or can't be written.
+    """
+    if creates:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("a+b")
-        end = self._file.seek(0, os.SEEK_END)
-        self._file.seek(max(0, end - 1))
-        if self._file.read(1) not in (b"", b"\n"):
-            # Somebody has cut the last line short.
-            self._file.write(b"\n")
-
-    def write(self, event: Event) -> None:
-        """Append an event."""
-        self._file.write(as_json(to_record(event)) + b"\n")
-        self._file.flush()
-
-    def close(self) -> None:
-        self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    with path.open("a+b" if creates else "r+b") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - 1))
+        end = b"" if file.read(1) in (b"", b"\n") else b"\n"
+        file.write(end + line + b"\n")
 
 
 def playing_lock(directory: Path) -> FileLock:

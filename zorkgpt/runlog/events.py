@@ -72,7 +72,7 @@ class EpisodeStarted:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeUpdated:
-    """The knowledge base changed."""
+    """The knowledge base was reviewed, or a person changed it."""
 
     kind: ClassVar[str] = "knowledge_updated"
     episode: int | str
@@ -84,11 +84,15 @@ class KnowledgeUpdated:
     """Texts of struck lines."""
     text: str
     """The content of the file, cut if it is very long."""
+    learned_until: int | None = None
+    """The last turn of the episode that was learned from. None if a person changed the knowledge base."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """How often lines were confirmed, contradicted, replaced, and answers ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectivesUpdated:
-    """The objectives changed."""
+    """The objectives were reviewed or changed."""
 
     kind: ClassVar[str] = "objectives_updated"
     episode: int
@@ -97,7 +101,24 @@ class ObjectivesUpdated:
     objectives: list[dict[str, Any]]
     """The pursued objectives, the most promising first, then those reached or abandoned in this episode: text,
     condition, done_when, places, origin, scope, status ("open", "stale", "reached" or "abandoned"), given_up, and
-    reached, with the evidence for each time."""
+    reached, with the evidence for each time, progressed, rank, and position: the order in which they were added."""
+    reviewed: int = 0
+    """The turn of the last review."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """The counts of the episode."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySummarized:
+    """A model summarized older turns for the player's prompt."""
+
+    kind: ClassVar[str] = "history_summarized"
+    episode: int
+    turn: int
+    """The turn in which it was asked."""
+    text: str
+    up_to: int
+    """The last turn that is summarized."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +190,7 @@ Event = (
     | TurnRecord
     | KnowledgeUpdated
     | ObjectivesUpdated
+    | HistorySummarized
     | DeduplicationMetrics
     | ModelCalled
     | EpisodeResumed

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
@@ -16,14 +15,13 @@ from zorkgpt.errors import CheckpointError, EpisodeInUse, WorkdirError
 from zorkgpt.log_files import packed
 from zorkgpt.memory.settings import MEMORY_FILE
 from zorkgpt.memory.storage.addresses import open_record
-from zorkgpt.record.events import EventKind, Events
+from zorkgpt.record.events import FOR_RESUMING, EventKind, Events
 from zorkgpt.run_folder import episodes_in, run_directory
 from zorkgpt.runlog.episodes import PATIENCE_S, playing_lock
-from zorkgpt.runlog.events import from_record
+from zorkgpt.runlog.events import Event, from_record
 
-_Value = TypeVar("_Value")
-
-_LIMITS = {EventKind.CHECKPOINT: SAVED_FILE}
+_CHECKPOINT, _DECISION = TypeAdapter(Checkpoint), TypeAdapter(TurnDecision)
+_LOGGED = (EventKind.TURN, EventKind.LOG, EventKind.PLAYED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +34,15 @@ class SavedEpisode:
     """The opening, as turn 0."""
     decision: TurnDecision | None
     """The decision after the checkpoint, which is played again without asking the player. None if there is none."""
-    played: list[TurnRecord]
-    """The turns before the checkpoint, in order."""
+    events: list[Event]
+    """The events of the log before the checkpoint, in order."""
+    log: list[str]
+    """The lines of the log, without those after the checkpoint that are lost."""
+
+    @property
+    def played(self) -> list[TurnRecord]:
+        """The turns before the checkpoint, in order."""
+        return [event for event in self.events if isinstance(event, TurnRecord)]
 
     def check(self, run: Run) -> None:
         """Check that the episode was started with the story and options of this run.
@@ -55,7 +60,7 @@ class SavedEpisode:
             was, now = getattr(theirs, option), getattr(run, option)
             if was != now:
                 raise CheckpointError(f"Episode {episode} was started with {option} {was}, not {now}.")
-        if run.remember and "memory" not in self.checkpoint.snapshots:
+        if run.remember and self.checkpoint.memory is None:
             raise CheckpointError(f"Episode {episode} can't be resumed: its memory is missing. Start a new episode.")
 
 
@@ -66,30 +71,36 @@ def read_saved(events: Events, episode: int) -> SavedEpisode:
         CheckpointError: If it is missing or malformed.
         MemoryStoreError: If the record can't be read.
     """
-    turns: dict[int, TurnRecord] = {}
+    checkpoint: Checkpoint | None = None
+    opening: Event | None = None
+    decision: TurnDecision | None = None
+    read: list[Event] = []
+    log: list[str] = []
+    rows = events.of(episode, *FOR_RESUMING)
+    last = max((at for at, row in enumerate(rows) if row.kind is EventKind.CHECKPOINT), default=-1)
     try:
-        checkpoints = list(_values(events, episode, EventKind.CHECKPOINT, TypeAdapter(Checkpoint)))
-        decisions = list(_values(events, episode, EventKind.DECISION, TypeAdapter(TurnDecision)))
-        for event in events.of(episode, EventKind.OPENING, EventKind.TURN):
-            record = from_record(parse_json(event.content, RECORD))
-            if isinstance(record, TurnRecord):
-                turns[record.turn] = record
+        for at, row in enumerate(rows):
+            content = parse_json(row.content, SAVED_FILE if at == last else RECORD, finite=row.kind not in _LOGGED)
+            if at == last:
+                checkpoint = _CHECKPOINT.validate_python(content)
+            elif row.kind is EventKind.OPENING:
+                opening = from_record(content)
+            elif row.kind is EventKind.DECISION:
+                decision = _DECISION.validate_python(content)
+            elif at < last or row.kind is EventKind.PLAYED:
+                log.append(row.content)
+                if at < last and (event := from_record(content)) is not None:
+                    read.append(event)
     except (ValueError, TypeError, AttributeError) as error:
         reason = str(error).partition("\n")[0]
         raise CheckpointError(f"The record of episode {episode} is malformed: {reason}. Start a new episode.") from None
-    if not checkpoints or 0 not in turns:
+    if checkpoint is None or not isinstance(opening, TurnRecord):
         raise CheckpointError(f"Episode {episode} can't be resumed: it was cut short before it began.")
-    checkpoint = checkpoints[-1]
-    decision = next((each for each in decisions if each.turn > checkpoint.turn), None)
-    needed = range(1, checkpoint.turn + 1)
-    if missing := set(needed) - turns.keys():
+    saved = SavedEpisode(episode, checkpoint, opening, decision, read, log)
+    if missing := set(range(1, checkpoint.turn + 1)) - {turn.turn for turn in saved.played}:
         raise CheckpointError(f"The record of episode {episode} lacks turn {min(missing)}. Start a new episode.")
-    return SavedEpisode(episode, checkpoint, turns[0], decision, [turns[turn] for turn in needed])
-
-
-def _values(events: Events, episode: int, kind: EventKind, adapter: TypeAdapter[_Value]) -> Iterator[_Value]:
-    for event in events.of(episode, kind):
-        yield adapter.validate_python(parse_json(event.content, _LIMITS.get(kind, RECORD), finite=True))
+    is_later = decision is not None and decision.turn > checkpoint.turn
+    return saved if is_later else replace(saved, decision=None)
 
 
 def lock_for_playing(directory: Path) -> FileLock:
