@@ -42,6 +42,8 @@ class ActionResult(IntEnum):
     """It answered a question instead of giving a command."""
     ALTERED = 1024
     """It changed an attribute of an object."""
+    DARK = 2048
+    """It ended in the dark."""
 
 
 def row_of(turn: TurnRecord) -> ExperienceRow:
@@ -60,6 +62,7 @@ def row_of(turn: TurnRecord) -> ExperienceRow:
         ActionResult.WON: step.finished and step.victory,
         ActionResult.ANSWERED: step.is_answer,
         ActionResult.ALTERED: any(not change.by_itself for change in step.changed),
+        ActionResult.DARK: after.dark,
     }
     return ExperienceRow(
         episode=turn.episode,

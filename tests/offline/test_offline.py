@@ -123,6 +123,14 @@ def test_player_walks_to_a_thing_that_it_has_seen():
     assert chosen(*rows, graph=a_map(), context=carried) != "north"
 
 
+@pytest.mark.parametrize(("light", "expected"), [(0, "On the way to Yard."), (ActionResult.DARK, "Nothing is left")])
+def test_exits_of_a_dark_place_are_left_out_from_afar(light, expected):
+    rows = [a_row("north", ActionResult.WORKED | light, reached=2), a_row("south", place=2, reached=1), a_row("west")]
+    player = OfflineExplorer(a_map(), lambda: an_experience(*rows))
+    context = replace(CONTEXT, observation=replace(NOW, visible=()), vocabulary=("north", "west"))
+    assert player.get_action_with_reasoning(context).reasoning.startswith(expected)
+
+
 @pytest.mark.parametrize("recall", [lambda place: (), lambda place: [remembered("north", "DANGER")]])
 def test_deadly_exit_is_never_used(recall):
     graph = a_map()
@@ -203,6 +211,13 @@ LANGUAGE = Language(9, frozenset(), VERBS, {}, prepositions=frozenset({"using"})
 def test_one_verb_per_grammar_line_is_tried():
     tries = list(commands(LANGUAGE, ["rope"], ["knife"], {}))
     assert tries == ["rub rope", "rub knife", "cut rope using knife", "pray", "wave knife"]
+
+
+@pytest.mark.parametrize(("action", "expected"), [(20, True), (21, False)])
+def test_reading_may_be_a_synonym_of_examining(action, expected):
+    lines = (GrammarLine((NOUN,), 20),), (GrammarLine((NOUN,), action), GrammarLine((NOUN, WITH, NOUN), 22))
+    language = replace(LANGUAGE, verbs={"examine": lines[0], "read": lines[1]})
+    assert Nouns(language=language).reading_is_examining == expected
 
 
 def test_things_without_the_attribute_of_a_verb_are_left_out():

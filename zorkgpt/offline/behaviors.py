@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from game_interface.models import InputMode, Question
 from session.experience import ActionResult
 from zorkgpt.directions import canonical_direction, exit_name
-from zorkgpt.offline.offers import GRAMMAR_COST, exits, grammar
+from zorkgpt.offline.offers import GRAMMAR_COST, directions, grammar
 from zorkgpt.offline.outcomes import ActionOutcome
 from zorkgpt.offline.view import SOMEWHERE, OfferSource, PlaceView, TurnView
 from zorkgpt.player import FOLLOW, AgentDecision
@@ -170,8 +170,8 @@ def _may_work(turn: TurnView, place: PlaceView, action: str) -> bool:
 def wander(turn: TurnView) -> AgentDecision:
     """The world may change by itself, so take the least-used exit, or wait."""
     ways = turn.open_exits()
-    if not ways and turn.here == SOMEWHERE:
-        ways = [offer.action for offer in exits(turn, turn.place) if turn.is_open(offer.action)]
+    if turn.here == SOMEWHERE or turn.is_dark(turn.here):
+        ways += [offer.action for offer in directions(turn, turn.place) if turn.is_open(offer.action)]
     if ways:
         way = min(ways, key=lambda way: (turn.experience.times(turn.here, way), _walks_before(turn, way)))
         return AgentDecision(way, "Nothing is left to try here, so this takes the least-used exit.")

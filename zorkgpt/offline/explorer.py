@@ -75,7 +75,7 @@ class OfflineExplorer(Player):
             context=context,
             graph=self._graph,
             recall=cache(self._recall),
-            hidden_at=self._hidden_at,
+            hidden_at=cache(self._hidden_at),
             experience=self._experience(),
             nouns=self._nouns,
             language=language,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from game_interface.models import Item, Language, Scene
+from game_interface.models import Item, Language, Scene, spelled_direction
 from zorkgpt.directions import DIRECTIONS, canonical_direction
 
 # These words refer to something mentioned before, or to the player.
@@ -28,6 +28,10 @@ class Nouns:
         self._vocabulary = vocabulary
         self._language = language
         self._named: dict[tuple[int, str], str | None] = {}
+        self.directions = tuple(way for way in DIRECTIONS if self.known(spelled_direction(way, self.known)))
+        """The directions that the parser knows."""
+        self.reading_is_examining = language is not None and _same_effect(language, "read", "examine")
+        """Whether these verbs have the same effect in this story."""
         self._not_nouns = _not_nouns(language) if language else frozenset[str]()
 
     def known(self, word: str) -> bool:
@@ -97,6 +101,15 @@ class Nouns:
         if self._language is not None and self._language.truncate(word) in self._language.adjectives:
             return True
         return item.num in self.numbers(word)
+
+
+def _same_effect(language: Language, verb: str, other: str) -> bool:
+    """Return whether two verbs, each with one thing, are the same action."""
+    actions = [
+        {line.action for line in language.verbs.get(language.truncate(word)) or () if len(line.tokens) == 1}
+        for word in (verb, other)
+    ]
+    return bool(actions[0]) and actions[0] == actions[1]
 
 
 def _not_nouns(language: Language) -> frozenset[str]:

@@ -1,12 +1,8 @@
 """The actions that a place offers: each function yields those of one kind, and `OFFERS` lists them all."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Iterator, Mapping
 
-from game_interface.models import spelled_direction
-from session.experience import ActionResult
-from zorkgpt.directions import DIRECTIONS, directions_in
+from zorkgpt.directions import directions_in
 from zorkgpt.offline.grammar_tries import commands
 from zorkgpt.offline.nouns import words_of
 from zorkgpt.offline.view import Offer, OfferSource, PlaceView, TurnView
@@ -54,23 +50,30 @@ _LIVING: _Forms = (("examine", 10, ()),)
 
 def exits(turn: TurnView, place: PlaceView) -> Iterator[Offer]:
     """Exits lead to new places, especially those that the text names."""
+    # Not in the dark, where the text names none and a step may be deadly.
+    if not turn.is_dark(place.room):
+        yield from directions(turn, place)
+
+
+def directions(turn: TurnView, place: PlaceView) -> Iterator[Offer]:
+    """Yield the directions that were not walked at a place."""
     room, named = turn.graph.rooms.get(place.room), set[str]()
     if room is not None:
         named |= room.exits
-    if place.room == turn.here:
-        if turn.is_dark:
-            return
+    is_here = place.room == turn.here
+    if is_here:
         text = turn.text.replace(turn.context.observation.location_name, "")
         named.update(directions_in(text), {"up", "down"}.intersection(text.lower().split()))
     walked = turn.graph.connections.of(place.room)
-    for way in DIRECTIONS:
-        if way in walked or not turn.nouns.known(spelled_direction(way, turn.nouns.known)):
+    for way in turn.nouns.directions:
+        if way in walked:
             continue
         if way in named:
             yield Offer(NAMED_EXIT_COST, way, "an exit")
-        elif not named:
+        elif is_here and not named:
             yield Offer(_BARE_EXIT_COST, way, "a direction, since the text mentions none")
         else:
+            # From afar, the text of a place is unknown. It would be in vain to go there for what it may not offer.
             cost = _STEEP_EXIT_COST if way in _STEEP else _OTHER_EXIT_COST
             yield Offer(cost, way, "a direction that the text does not mention")
 
@@ -99,16 +102,15 @@ def usual_verbs(turn: TurnView, place: PlaceView) -> Iterator[Offer]:
 
 def grammar(turn: TurnView, place: PlaceView) -> Iterator[Offer]:
     """Any other command of the story's grammar may have an effect, so try these when nothing else is left."""
-    if turn.language is None or turn.is_dark or place.room != turn.here:
+    if turn.language is None or turn.is_dark(place.room) or place.room != turn.here:
         return
     now = turn.context.observation
     seen, held = turn.nouns.names(now.visible), turn.nouns.names(now.inventory)
     here = [name for name in dict.fromkeys((*seen, *_mentioned(turn))) if name not in held]
     set_attributes = turn.scene.set_attributes if turn.scene else {}
     traits = {name: set_attributes.get(number, frozenset()) for name, number in {**seen, **held}.items()}
-    promise = _promises(turn)
     for command in commands(turn.language, here, list(held), traits):
-        yield Offer(GRAMMAR_COST - promise(command), command, "another command of the story's grammar")
+        yield Offer(GRAMMAR_COST - turn.promise(command), command, "another command of the story's grammar")
 
 
 OFFERS: tuple[OfferSource, ...] = (exits, usual_verbs, grammar)
@@ -131,6 +133,7 @@ def _of_thing(turn: TurnView, noun: str, number: int, forms: _Forms) -> Iterator
         action = f"{verb} {noun}"
         # Another place has the same result, except for taking and opening another thing of this name.
         is_repeated = action in turn.tried and (forms is _CARRIED or verb not in ("take", "open"))
+        is_repeated |= verb == "read" and f"examine {noun}" in turn.tried and turn.nouns.reading_is_examining
         if turn.nouns.known(verb.split()[0]) and not is_repeated and _may(attributes, needed):
             is_text = verb == "read" and attributes.get("readable")
             yield Offer(_TEXT_COST if is_text else cost, action, "a usual verb")
@@ -139,19 +142,3 @@ def _of_thing(turn: TurnView, noun: str, number: int, forms: _Forms) -> Iterator
 def _may(attributes: Mapping[str, bool], needed: tuple[str, ...]) -> bool:
     known = [attributes[bare] is (bare == name) for name in needed if (bare := name.removeprefix("!")) in attributes]
     return not known or any(known)
-
-
-def _promises(turn: TurnView) -> Callable[[str], float]:
-    """Return a function that estimates how often a command's verb has an effect, from 0 to 1."""
-    tries: Counter[str] = Counter()
-    worked: Counter[str] = Counter()
-    for row in chain(turn.earlier.rows, turn.experience.rows):
-        verb = row.action.partition(" ")[0]
-        tries[verb] += 1
-        worked[verb] += row.shows(ActionResult.WORKED)
-
-    def promise(command: str) -> float:
-        verb = command.partition(" ")[0]
-        return (worked[verb] + 0.5) / (tries[verb] + 1)
-
-    return promise

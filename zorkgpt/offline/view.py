@@ -1,10 +1,11 @@
 """The view of a turn that the behaviors of the rules player share."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
-from itertools import chain, takewhile
+from itertools import takewhile
 from typing import NamedTuple
 
 from game_interface.models import Item, Language, Scene
@@ -110,7 +111,7 @@ class TurnView:
             room,
             now=self.experience.tries(room),
             before=self.earlier.tries(room),
-            failed_before=tries_at(self.earlier, room).failed,
+            failed_before=_failed_at(self.earlier, len(self.earlier.rows), room),
             remembered=self.remembered_at(room),
             things=tuple(self._things.get(room, ())),
         )
@@ -120,17 +121,15 @@ class TurnView:
         """Place → the things that were last seen there and not elsewhere since, except carried ones."""
         now = self.context.observation
         here = tuple((item.num, item.name) for item in now.visible or ())
-        last_seen: dict[Place, tuple[tuple[int, str], ...]] = {}
+        seen: dict[Place, tuple[tuple[int, str], ...]] = {self.here: here}
+        seen |= {row.reached: row.seen for row in reversed(self.experience.latest.values()) if row.reached not in seen}
         place_of: dict[int, Place] = dict.fromkeys((item.num for item in now.carried or now.inventory or ()), CARRIED)
-        rows = ((row.reached, row.seen) for row in reversed((*self.earlier.rows, *self.experience.rows)))
-        for place, seen in chain([(self.here, here)], rows):
-            if place not in last_seen:
-                last_seen[place] = seen
-                for number, _ in seen:
-                    place_of.setdefault(number, place)
+        for place, things in seen.items():
+            for number, _ in things:
+                place_of.setdefault(number, place)
         return {
-            place: [Item(number, name) for number, name in seen if place_of[number] == place]
-            for place, seen in last_seen.items()
+            place: [Item(number, name) for number, name in things if place_of[number] == place]
+            for place, things in seen.items()
             if isinstance(place, int)
         }
 
@@ -146,10 +145,27 @@ class TurnView:
         affecting = (at for at in range(len(rows) - 1, -1, -1) if rows[at].shows(ActionResult.AFFECTED))
         return frozenset((row.place, row.action) for row in rows[next(affecting, 0) :])
 
-    @property
-    def is_dark(self) -> bool:
-        """Whether it is too dark to see."""
-        return self.context.observation.dark or is_dark(self.context.response)
+    def is_dark(self, room: int) -> bool:
+        """Return whether it is too dark to see at a place, as far as is known."""
+        if room == self.here:
+            return self.context.observation.dark or is_dark(self.context.response)
+        last = self.experience.latest.get(room)
+        return last is not None and last.shows(ActionResult.DARK) and not self.has_light
+
+    @cached_property
+    def _verbs(self) -> tuple[Counter[str], Counter[str]]:
+        """How often each verb was tried and how often it worked, at any place in all episodes."""
+        tries, worked = Counter[str](), Counter[str]()
+        for action, outcomes in self.experience.outcomes.items():
+            verb = action.partition(" ")[0]
+            tries[verb] += outcomes.total()
+            worked[verb] += sum(times for outcome, times in outcomes.items() if outcome & ActionResult.WORKED)
+        return tries, worked
+
+    def promise(self, action: str) -> float:
+        """Return an estimate of how often the verb of an action works, from 0 to 1."""
+        tries, worked = (counts[action.partition(" ")[0]] for counts in self._verbs)
+        return (worked + 0.5) / (tries + 1)
 
     @property
     def has_light(self) -> bool:
@@ -252,6 +268,16 @@ class TurnView:
 
     def _is_exit(self, room: int, action: str) -> bool:
         return canonical_direction(action) is not None or action in self.graph.connections.of(room)
+
+
+@lru_cache(maxsize=1000)
+def _failed_at(experience: Experience, rows: int, place: Place) -> Mapping[str, str]:
+    """Return the actions that had no effect at a place, with the responses.
+
+    Args:
+        rows: The number of rows of the experience.
+    """
+    return tries_at(experience, place).failed
 
 
 OfferSource = Callable[[TurnView, PlaceView], Iterable[Offer]]

@@ -63,18 +63,23 @@ class Experience:
         self.rows: list[ExperienceRow] = []
         self._at: dict[Place, list[ExperienceRow]] = {}
         self._tries: dict[Place, dict[str, list[ExperienceRow]]] = {}
-        self._outcomes: dict[str, Counter[int]] = {}
+        self.outcomes: dict[str, Counter[int]] = {}
         """Action → how often each outcome occurred, in all episodes."""
+        self.latest: dict[Place, ExperienceRow] = {}
+        """Place → the last row that ended there, in all episodes, the latest row last."""
         self._overruling: dict[str, list[ExperienceRow]] = {}
         if earlier is not None:
-            self._outcomes = {action: counts.copy() for action, counts in earlier._outcomes.items()}
+            self.outcomes = {action: counts.copy() for action, counts in earlier.outcomes.items()}
+            self.latest = dict(earlier.latest)
 
     def add(self, row: ExperienceRow) -> None:
         """Append a row."""
         self.rows.append(row)
         self._at.setdefault(row.place, []).append(row)
         self._tries.setdefault(row.place, {}).setdefault(row.action, []).append(row)
-        self._outcomes.setdefault(row.action, Counter())[row.outcome] += 1
+        self.outcomes.setdefault(row.action, Counter())[row.outcome] += 1
+        self.latest.pop(row.reached, None)
+        self.latest[row.reached] = row
         for judge in row.overruled:
             self._overruling.setdefault(judge, []).append(row)
 
@@ -93,7 +98,7 @@ class Experience:
         Args:
             outcome: Counts only the rows with one of these flags.
         """
-        outcomes = self._outcomes.get(action, {}).items()
+        outcomes = self.outcomes.get(action, {}).items()
         return sum(times for shown, times in outcomes if outcome is None or shown & outcome)
 
     def overruling(self, judge: str) -> Iterator[ExperienceRow]:
