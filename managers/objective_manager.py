@@ -14,7 +14,7 @@ from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.memory.retrieval import Recall
-from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.sql_store import Store
 from zorkgpt.objectives.finder import (
     ObjectiveFinder,
     ObjectiveProposal,

@@ -23,7 +23,6 @@ from zorkgpt.memory.places import (
 )
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.escaping import single_spaced
-from zorkgpt.memory.storage.lasting import episodes_of
 
 DOOR = Thing(181)
 SUBJECTS = [DOOR, GAME]
@@ -180,7 +179,7 @@ def test_episodes_of_a_thing_are_sorted_by_number(home):
         manager.remember(DOOR, "It creaks.", title="Noise", episode=2, turn=3)
         manager.remember(DOOR, "It is locked.", title="Locked", episode=2, turn=40)
         kept = manager.get("Locked").memory
-        assert episodes_of(manager.store.lasting, DOOR) == (2, 9, 10)
+        assert manager.store.lasting.episodes(DOOR) == (2, 9, 10)
     assert (kept.first_episode, kept.episode, kept.turns, kept.observation_count) == (9, 10, "1→5", 3)
 
 

@@ -32,7 +32,8 @@ from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.places import is_place, path_of
 from zorkgpt.memory.storage.book import Draft
-from zorkgpt.memory.storage.lasting import Filters, Prefix, titled_each
+from zorkgpt.memory.storage.lasting import Filters, Prefix
+from zorkgpt.memory.storage.rows import titled_each
 
 with importing("langgraph"):
     from langgraph.store.base import (

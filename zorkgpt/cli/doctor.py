@@ -20,7 +20,7 @@ from zorkgpt.embeddings.choose import without_embeddings
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.llm.client import LLMClient, ModelStatus
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.sql_store import Store
 from zorkgpt.runlog.story_folder import StoryMark, check_story, kept_folder
 from zorkgpt.text import number_of, printable
 

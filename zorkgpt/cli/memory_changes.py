@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from zorkgpt.llm.messages import LLM
     from zorkgpt.memory.editing import Edit
     from zorkgpt.memory.manager import SimpleMemoryManager
-    from zorkgpt.memory.storage.protocol import Store
+    from zorkgpt.memory.storage.sql_store import Store
 
 __all__ = ["app"]
 

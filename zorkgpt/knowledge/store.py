@@ -19,8 +19,8 @@ from zorkgpt.memory.models import KNOWLEDGE, Memory
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.memory.storage.merging import FileEdits, Memories
-from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.reprint import typographic
+from zorkgpt.memory.storage.sql_store import Store
 from zorkgpt.record.events import EventKind, EventRow, Events
 from zorkgpt.run_folder import KNOWLEDGE_FILE
 

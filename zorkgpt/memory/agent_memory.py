@@ -53,14 +53,13 @@ from zorkgpt.memory.parts import (
 from zorkgpt.memory.places import LIMIT, checked_place, checked_prefix, has_prefix, is_place, place_in_words
 from zorkgpt.memory.recording import TurnRecorder
 from zorkgpt.memory.retrieval import Budget, LocatedMemory, Recalled, SearchResult, fenced, find_memory, shown
-from zorkgpt.memory.scope import PlaceScope, checked_scope
+from zorkgpt.memory.scope import EVERYWHERE, checked_scope
 from zorkgpt.memory.search import Searcher
 from zorkgpt.memory.settings import settings_of
 from zorkgpt.memory.storage.addresses import is_address
 from zorkgpt.memory.storage.history import MemoryChange
-from zorkgpt.memory.storage.lasting import Filters, by_place, episodes_of
-from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.memory.storage.scoped import ScopedStore
+from zorkgpt.memory.storage.lasting import Filters, by_place
+from zorkgpt.memory.storage.sql_store import Store
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.memory.world import NEUTRAL, World, context_of
@@ -129,11 +128,11 @@ class AgentMemory:
         self._log = logger or get_logger(__name__)
         self._config, self._game_state, self._llm_client = config, game_state, llm_client
         address = path or settings.path
-        if isinstance(address, ScopedStore) and not self._allows_scope:
-            raise TypeError(f"A {type(self).__name__} has no scope. Use `AgentMemory.open`.")
         self.store: Store = open_store(address) if isinstance(address, (str, Path)) else address
         self._name = self.store.name
-        self._scope: PlaceScope = self.store.scope
+        self._scope = self.store.scope
+        if self._scope.path and not self._allows_scope:
+            raise TypeError(f"A {type(self).__name__} has no scope. Use `AgentMemory.open`.")
         self._runs = self.store.path.parent / RUNS if path else settings.runs
         if embeddings is None:
             server = llm_client if isinstance(llm_client, EmbeddingClient) else None
@@ -190,14 +189,14 @@ class AgentMemory:
             ConfigurationError: If `llm` is not a supported client, or another part can't be used.
         """
         path = checked_path(path)
-        within = None if scope is None else checked_scope(scope)
+        within = EVERYWHERE if scope is None else checked_scope(scope)
         address = Path(path) / "Memories.md" if not is_address(path) and Path(path).is_dir() else path
         memory = cls(
             None,
             settings_of(config, provider="none"),
             game_state,
             llm,
-            path=address if within is None else ScopedStore(open_store(address), within),
+            path=open_store(address, within),
             synthesizer=synthesizer,
             embeddings=embeddings,
             judge=judge,
@@ -482,7 +481,7 @@ class AgentMemory:
         begins = None if prefix is None else checked_prefix(prefix)
         self._writer.refresh()
         with self.store.guard:
-            book, scope = self._known.book, self._scope
+            book, scope = self._known, self._scope
             if isinstance(begins, str) and scope.path:
                 matches = book.find(wanted)
                 matches = [match for match in matches if has_prefix(scope.relative(match[0]), begins)]
@@ -682,7 +681,7 @@ class AgentMemory:
                 traces = traces_of_memory(self.store, found.location_id, found.memory)
             elif text is not None:
                 check_wanted("text", text)
-                traces = traces_of_text(text, self._known.book, self._scope)
+                traces = traces_of_text(text, self._known, self._scope)
             else:
                 begins = None if prefix is None else checked_prefix(prefix)
                 at = None if place is None else self._stored(place)
@@ -690,7 +689,7 @@ class AgentMemory:
                 inside = (*self._scope.path, *begins) if isinstance(begins, tuple) else self._scope.path or None
                 traces = traces_of_places(
                     self.store,
-                    self._known.book,
+                    self._known,
                     lambda key: key == at if begins is None else has_prefix(relative(key), begins),
                     self._runs,
                     inside,
@@ -895,7 +894,7 @@ class AgentMemory:
             ]
             selection = shown(
                 *chosen,
-                episodes=episodes_of(lasting, place),
+                episodes=lasting.episodes(place),
                 budget=budget,
                 now=lambda memory: ledger.contradicting_state(place, memory.claims) if is_place(place) else "",
             )
@@ -926,7 +925,7 @@ class AgentMemory:
         return (*self._recorder.things_at(place), whole) if is_place(place) and place != whole else ()
 
     def _named(self, wanted: str, place: SubjectKey | None = None) -> list[LocatedMemory]:
-        return self._known.located(self._known.book.named(wanted, place))
+        return self._known.located(self._known.named(wanted, place))
 
     def _results(self, found: Iterable[LocatedMemory]) -> list[LocatedMemory]:
         """Return memories for the caller, with places relative to the scope."""

@@ -30,7 +30,7 @@ class MemoriesByPlace(MutableMapping[PlaceKey, list[Memory]]):
 
     def __iter__(self) -> Iterator[PlaceKey]:
         self._writer.refresh()
-        found = self._writer.known.book.find(EVERY)
+        found = self._writer.known.find(EVERY)
         chosen = (place for place, memory in found if memory.persistence.outlives_episode == self._lasting)
         return iter([place for place in dict.fromkeys(chosen) if is_place(place)])
 
@@ -39,7 +39,7 @@ class MemoriesByPlace(MutableMapping[PlaceKey, list[Memory]]):
 
     def __getitem__(self, place: PlaceKey) -> list[Memory]:
         self._writer.refresh()
-        if stored := self._stored(self._writer.known.book, place):
+        if stored := self._stored(self._writer.known, place):
             return stored
         raise KeyError(place)
 
@@ -54,7 +54,7 @@ class MemoriesByPlace(MutableMapping[PlaceKey, list[Memory]]):
         if not is_place(key):
             raise ValueError(f"{place!r} is not a place.")
         with self._writer.changing(lasting=self._lasting) as draft:
-            old = {memory_id(key, memory): memory for memory in self._stored(draft.book, key)}
+            old = {memory_id(key, memory): memory for memory in self._stored(draft, key)}
             for memory in wanted:
                 stored = old.pop(memory_id(key, memory), None)
                 if stored is None:

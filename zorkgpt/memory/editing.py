@@ -12,8 +12,8 @@ from zorkgpt.memory.places import place_in_words
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import as_kept, single_spaced
 from zorkgpt.memory.storage.history import COUNTED, TurnStamp, kind_of
-from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.reverting import revert
+from zorkgpt.memory.storage.sql_store import Store
 from zorkgpt.memory.storage.versions import is_current, superseded
 
 LASTING = tuple(kind for kind in Persistence if kind.outlives_episode)

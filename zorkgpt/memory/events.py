@@ -92,7 +92,7 @@ class MemoryEvents:
             place_in_words(place),
             f" ({name})" if name else "",
             len(draft.lasting.memories(place)),
-            len(draft.book.ephemeral.get(place, ())),
+            len(draft.ephemeral.get(place, ())),
         )
 
 

@@ -8,37 +8,30 @@ from zorkgpt.memory.places import place_in_words
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.book import MemoryBook
 from zorkgpt.memory.storage.escaping import single_spaced
-from zorkgpt.memory.storage.lasting import heading_of
-from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.sql_store import Store
 from zorkgpt.memory.storage.versions import is_current
 
 
-class KnownMemories:
+class KnownMemories(MemoryBook):
     """All memories as last read, and the names of their places.
 
     Attributes:
         store: Keeps the lasting memories.
-        ephemeral: The memories of the running episode, by place.
         names: The name of each place, as given first.
     """
 
     def __init__(self, store: Store, log: logging.Logger) -> None:
+        super().__init__(store.lasting, {})
         self.store = store
-        self.ephemeral: dict[SubjectKey, tuple[Memory, ...]] = {}
         self.names: dict[SubjectKey, str] = {}
         self._other_names: set[tuple[SubjectKey, str]] = set()
         """Ignored names of places that were already logged."""
         self._log = log
 
-    @property
-    def book(self) -> MemoryBook:
-        """All memories."""
-        return MemoryBook(self.store.lasting, self.ephemeral)
-
     def current(self, place: SubjectKey) -> list[Memory]:
         """Return the current memories of a place, lasting ones first."""
         with self.store.guard:
-            return [memory for memory in self.book.memories(place) if is_current(memory)]
+            return [memory for memory in self.memories(place) if is_current(memory)]
 
     def all_ephemeral(self) -> list[Memory]:
         """Return the memories of the running episode."""
@@ -53,7 +46,7 @@ class KnownMemories:
 
     def name_of(self, place: SubjectKey) -> str:
         """Return the name of a place in the store, or else the first one given; "" if unknown."""
-        return heading_of(self.store.lasting, place).name or self.names.get(place, "")
+        return self.store.lasting.heading(place).name or self.names.get(place, "")
 
     def note_name(self, place: SubjectKey, name: str) -> None:
         """Record the name of a place if it has none. Another name is logged once and ignored."""

@@ -217,7 +217,7 @@ class SimpleMemoryManager(AgentMemory):
         """Return all memories, including superseded ones, ordered by place."""
         self._writer.refresh()
         with self.store.guard:
-            return self._known.located(self._known.book.find(EVERY))
+            return self._known.located(self._known.find(EVERY))
 
     def explain(self, title: str, place: SubjectKey | None = None) -> "list[Provenance]":
         """Return the origin, uses and results of the memories with this title, ordered by place."""
@@ -226,7 +226,7 @@ class SimpleMemoryManager(AgentMemory):
         self._writer.refresh()
         with self.store.guard:
             location_id = None if place is None else checked_place(place)
-            return explain(self.store, title, self._known.book, location_id=location_id, runs=self._runs)
+            return explain(self.store, title, self._known, location_id=location_id, runs=self._runs)
 
     # Turns
 
@@ -346,7 +346,7 @@ class SimpleMemoryManager(AgentMemory):
         """Return the number of memories and the metrics of this episode."""
         self._writer.refresh()
         with self.store.guard:
-            places = {place for place, _ in self._known.book.find(EVERY)}
+            places = {place for place, _ in self._known.find(EVERY)}
             ephemeral = self._known.all_ephemeral()
             lasting = [memory for _, memory in self.store.lasting.find(EVERY)]
             tentative = sum(memory.status == MemoryStatus.TENTATIVE for memory in (*lasting, *ephemeral))

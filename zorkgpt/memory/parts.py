@@ -10,11 +10,12 @@ from zorkgpt.extras import MissingExtra
 from zorkgpt.llm.messages import LLM
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
+from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
 from zorkgpt.memory.settings import MemorySettings
 from zorkgpt.memory.storage.addresses import check_address
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.memory.storage.postgres import is_postgres
-from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.sql_store import PostgresStore, SqliteStore, Store
 from zorkgpt.memory.storage.sqlite import IN_MEMORY, is_sqlite
 from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.memory.world import World
@@ -66,23 +67,16 @@ class Parts:
         return ", ".join([words, *(f"{name}: {part or 'none'}" for name, part in named.items())])
 
 
-def open_store(path: Path | str) -> Store:
+def open_store(path: Path | str, scope: PlaceScope = EVERYWHERE) -> Store:
     """Open the store that a path names: a `.sqlite` file, ":memory:", a PostgreSQL address, or else a Markdown file.
 
     Raises:
         MemoryStoreError: If it can't be read, or is an address of another kind.
     """
     check_address(path)
-    # SQL stores are imported only if used, so that a Markdown file needs no database driver.
     if path == IN_MEMORY or is_sqlite(path):
-        from zorkgpt.memory.storage.sql_store import SqliteStore
-
-        return SqliteStore(path)
-    if is_postgres(path):
-        from zorkgpt.memory.storage.sql_store import PostgresStore
-
-        return PostgresStore(str(path))
-    return MarkdownStore(path)
+        return SqliteStore(path, scope)
+    return PostgresStore(str(path), scope) if is_postgres(path) else MarkdownStore(path, scope)
 
 
 def with_model(

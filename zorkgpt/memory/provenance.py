@@ -18,8 +18,7 @@ from zorkgpt.memory.places import is_place, place_from_json, place_order, place_
 from zorkgpt.memory.storage.book import MemoryBook
 from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.history import HistoryRecord, Trial
-from zorkgpt.memory.storage.lasting import heading_of
-from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.sql_store import Store
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.run_folder import EPISODE_LOG, RUNS, episodes_in
 
@@ -107,7 +106,7 @@ def _provenance(
     memories = [memory for memory in book.memories(place) if memory.title.casefold() == wanted]
     memory = next(filter(is_current, memories), memories[-1] if memories else None)
     title = memory.title if memory else _last_title(records, wanted)
-    names = [heading_of(book.lasting, place).name, *(record.change.location_name for record in records)]
+    names = [book.lasting.heading(place).name, *(record.change.location_name for record in records)]
     trials = tuple(filter(None, (Trial.of(record) for record in records if record.reverted_by is None)))
     shown = tuple(_shown(runs, place, title))
     return Provenance(place, next(filter(None, names), ""), title, memory, records, shown, trials)

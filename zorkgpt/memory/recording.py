@@ -278,7 +278,7 @@ class TurnRecorder:
             visible = [near[id(memory)] for memory in shown([each.memory for each in near.values()], []).memories]
             unconfirmed = [
                 LocatedMemory(subject, known.name_of(subject), memory)
-                for subject, memory in known.book.find(Filters(status=MemoryStatus.TENTATIVE))
+                for subject, memory in known.find(Filters(status=MemoryStatus.TENTATIVE))
                 if subject not in near_places
             ]
         return (*visible, *self._relevant(turn, [each for each in unconfirmed if each not in visible]))

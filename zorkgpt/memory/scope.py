@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import overload
 
 from zorkgpt.bounded import ADDRESS, parse_json
-from zorkgpt.errors import ConfigurationError
+from zorkgpt.errors import ConfigurationError, MemoryStoreError
 from zorkgpt.memory.models import GAME, PlaceKey, SubjectKey
 from zorkgpt.memory.places import checked_place, has_prefix, is_place, path_of, place_in_words
 from zorkgpt.text import quoted
@@ -25,6 +25,11 @@ class PlaceScope:
     def contains(self, place: SubjectKey | None) -> bool:
         """Return whether a stored key belongs to the scope. None is the key of text outside any place."""
         return not self.path or (place is not None and has_prefix(place, self.path))
+
+    def check(self, place: SubjectKey) -> None:
+        """Raise MemoryStoreError unless a stored key belongs to the scope."""
+        if not self.contains(place):
+            raise MemoryStoreError(f"{place_in_words(place)} is outside the scope {self.path}. Nothing was changed.")
 
     def above(self, place: SubjectKey) -> list[SubjectKey]:
         """Return the places of the scope that contain a stored key, the widest first."""

@@ -12,7 +12,8 @@ from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.known import KnownMemories
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.retrieval import LocatedMemory, Method, SearchResult
-from zorkgpt.memory.storage.lasting import EVERY, Filters, LastingMemories
+from zorkgpt.memory.storage.lasting import EVERY, Filters
+from zorkgpt.memory.storage.rows import MemoryRows
 from zorkgpt.memory.storage.words import WordCounts, indexed_words, words
 from zorkgpt.text import key_of
 
@@ -47,7 +48,7 @@ class Searcher:
         self._store = known.store
         self._vectors = vectors
         self._seen: object = None
-        """The position up to which all texts have a vector. See `LastingMemories.text_keys`."""
+        """The position up to which all texts have a vector. See `MemoryRows.text_keys`."""
         self._rebuilds = -1
 
     def search(self, query: str, k: int, filters: Filters) -> list[SearchResult]:
@@ -162,7 +163,7 @@ def _fused(by_words: Sequence[SearchResult], by_meaning: Sequence[SearchResult])
     return [replace(result, score=score) for result, score in zip(results, reversed(scores), strict=True)]
 
 
-def _allowed(rows: Sequence[tuple[bytes, float]], lasting: LastingMemories, wanted: Filters) -> list[Near]:
+def _allowed(rows: Sequence[tuple[bytes, float]], lasting: MemoryRows, wanted: Filters) -> list[Near]:
     cosines = dict(rows)
     nearest = [
         (place, memory, cosines[key_of(memory.text)])

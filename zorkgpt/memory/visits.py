@@ -6,8 +6,7 @@ from typing import Any
 from zorkgpt.memory.models import PlaceKey, SubjectKey, episode_key
 from zorkgpt.memory.places import saved_place
 from zorkgpt.memory.storage.book import Draft
-from zorkgpt.memory.storage.changes import VisitCount
-from zorkgpt.memory.storage.lasting import LastingMemories, episodes_of, heading_of
+from zorkgpt.memory.storage.rows import MemoryRows
 
 
 class Visits:
@@ -38,7 +37,7 @@ class Visits:
         """The places with visits that are not counted in the file yet."""
         return self._uncounted.keys()
 
-    def totals(self, lasting: LastingMemories, location_id: PlaceKey, *present: int | str) -> tuple[int, int]:
+    def totals(self, lasting: MemoryRows, location_id: PlaceKey, *present: int | str) -> tuple[int, int]:
         """Return the number of visits to a location, counted or not, and of episodes with a visit.
 
         Args:
@@ -46,31 +45,22 @@ class Visits:
         """
         begins = present if location_id != self._here else ()
         uncounted = (*self.uncounted(location_id), *begins)
-        episodes = {episode_key(episode) for episode in (*episodes_of(lasting, location_id), *uncounted, *present)}
-        return heading_of(lasting, location_id).visits + len(uncounted), len(episodes)
+        episodes = {episode_key(episode) for episode in (*lasting.episodes(location_id), *uncounted, *present)}
+        return lasting.heading(location_id).visits + len(uncounted), len(episodes)
 
-    def are_waiting(self, lasting: LastingMemories) -> bool:
+    def are_waiting(self, lasting: MemoryRows) -> bool:
         """Return whether there are uncounted visits to locations in the file."""
         return bool(lasting.headings(self._uncounted))
 
     def count_in(self, draft: Draft) -> None:
         """Count the visits to all locations in the draft. Call `written` once it is stored."""
-        if not self._uncounted:
-            return
-        headings = draft.lasting.headings(self._uncounted)
-        draft.apply(
-            *(
-                VisitCount(place, "", tuple(episodes))
-                for place, episodes in self._uncounted.items()
-                if place in headings
-            )
-        )
+        for place in draft.lasting.headings(self._uncounted) if self._uncounted else ():
+            draft.count_visits(place, "", self._uncounted[place])
 
     def written(self, draft: Draft) -> None:
         """Drop the visits that a stored draft has counted."""
-        for step in draft.steps:
-            if isinstance(step, VisitCount):
-                self._uncounted.pop(step.location_id, None)
+        for place in draft.visited:
+            self._uncounted.pop(place, None)
 
     def reset(self) -> None:
         """Begin a new episode."""

@@ -24,9 +24,8 @@ from zorkgpt.memory.places import place_from_json, place_in_words, place_text, p
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.history import TurnStamp
-from zorkgpt.memory.storage.lasting import episodes_of
-from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.reverting import revert
+from zorkgpt.memory.storage.sql_store import Store
 from zorkgpt.memory.storage.versions import is_current, same_words, titled, with_observations_of, with_same_words
 from zorkgpt.memory.visits import Visits
 from zorkgpt.text import quoted
@@ -81,7 +80,7 @@ class MemoryWriter:
 
     def forget_expired(self) -> int:
         """Remove expired memories, and return how many. None is removed if they can't be written."""
-        expired = self.known.book.expired(utc_now())
+        expired = self.known.expired(utc_now())
         if expired:
             lasting = any(memory.persistence.outlives_episode for _, memory in expired)
             with suppress(MemoryStoreError), self.changing(lasting=lasting) as draft:
@@ -134,7 +133,7 @@ class MemoryWriter:
             accepted = each
             if judge is not None or each.evidence is not None:
                 with self.store.guard:
-                    accepted = self._guarded(each, self.known.book)
+                    accepted = self._guarded(each, self.known)
             if judge is not None and not accepted.replaced:
                 earlier = before.setdefault(each.location_id, [])
                 name, among = each.name or place_text(each.location_id), [*accepted.present, *earlier]
@@ -159,7 +158,7 @@ class MemoryWriter:
         Raises:
             MemoryRefused: If a guard refuses it.
         """
-        new = self._guarded(new, draft.book)
+        new = self._guarded(new, draft)
         place, memory, decision = new.location_id, new.memory, NEW
         for message, count in new.corrections:
             self.guard_counts[count] += 1
@@ -192,7 +191,7 @@ class MemoryWriter:
         if not reason.strip():
             raise MemoryRefused(f"{quoted(title)} was not marked as wrong: the reason is blank.")
         self.refresh()
-        found = titled(self.known.book.memories(location_id), title, location_id)
+        found = titled(self.known.memories(location_id), title, location_id)
         if found is None:
             raise MemoryRefused(f"There is no current memory {quoted(title)} at {place_in_words(location_id)}.")
         with self.changing_memory(location_id, found) as (draft, known):
@@ -246,7 +245,7 @@ class MemoryWriter:
             return
         with suppress(MemoryStoreError), self.changing(lasting=entry.persistence.outlives_episode) as draft:
             self.known.note_name(location_id, name)
-            memories = draft.book.memories(location_id)
+            memories = draft.memories(location_id)
             if any(memory.vetoed and memory.title == entry.title for memory in memories):
                 return
             stored = None if known is None else with_same_words(memories, known)
@@ -282,29 +281,28 @@ class MemoryWriter:
                     if self.visits.uncounted_places or self.credit.is_pending:
                         places = None
                     with self.store.transaction(turn_stamp=stamp, places=places) as draft:
-                        draft.start = draft.book = replace(draft.book, ephemeral=self.known.ephemeral)
-                        draft.names = self.known.names
+                        draft.ephemeral, draft.names = dict(self.known.ephemeral), self.known.names
                         # First, because a change in an episode that the place doesn't list yet would count as a visit.
                         self.visits.count_in(draft)
-                        begun = draft.book
                         _remove_expired(draft, places=places)
                         yield draft
-                        if draft.is_discarded or (draft.book is begun and not counts_only):
+                        if not draft.changes and not counts_only:
                             draft.discard()
-                        else:
+                        if not draft.is_discarded:
                             self.credit.count_in(draft)
-                    if draft.is_changed:
+                    if not draft.is_discarded:
                         self._failure_logged = ""
-                    if draft.is_changed or counts_only:
                         self.credit.drop()
                         self.visits.written(draft)
                 else:
                     at = utc_now()
-                    draft = Draft(self.known.book, self.known.names, turn_stamp=stamp, at=at)
+                    known = self.known
+                    draft = Draft(known.lasting, known.ephemeral, known.names, turn_stamp=stamp, at=at)
                     _remove_expired(draft, lasting=False)
                     yield draft
                     self._journal(draft.changes, stamp, at)
-                self.known.ephemeral = dict(draft.book.ephemeral)
+                if not draft.is_discarded:
+                    self.known.ephemeral = draft.ephemeral
         except MemoryStoreError as error:
             self._note_failure(error)
             raise
@@ -421,12 +419,12 @@ class MemoryWriter:
         journal, stamp, at = self.store.journal, self._state.stamp(), utc_now()
         if not (records := [*journal.ephemeral_changes(episode, position)]):
             return
-        book = MemoryBook(self.store.lasting, self.known.ephemeral)
-        draft = Draft(book, self.known.names, turn_stamp=stamp, at=at, source=source)
+        known = self.known
+        draft = Draft(known.lasting, known.ephemeral, known.names, turn_stamp=stamp, at=at, source=source)
         with self.store.turn():
             revert(journal, draft, records, source=source)
             journal.append(draft.changes, source=source, turn_stamp=stamp, at=at)
-        self.known.ephemeral = dict(draft.book.ephemeral)
+        known.ephemeral = draft.ephemeral
 
     # Changes
 
@@ -450,7 +448,7 @@ class MemoryWriter:
         confirms = memory.status == MemoryStatus.ACTIVE
         is_unsettled = known is not None and known.status == MemoryStatus.TENTATIVE and not known.is_settled_by_person
         if known is not None and is_unsettled and confirms and not _is_contested(known, others):
-            memory = with_observations_of(memory, known, episodes_of(draft.lasting, location_id))
+            memory = with_observations_of(memory, known, draft.lasting.episodes(location_id))
             olds.append(known)
             known = None
         if known is None:
@@ -463,11 +461,11 @@ class MemoryWriter:
 
 
 def _ephemeral(draft: Draft, location_id: SubjectKey) -> tuple[Memory, ...]:
-    return draft.book.ephemeral.get(location_id, ())
+    return draft.ephemeral.get(location_id, ())
 
 
 def _remove_expired(draft: Draft, *, lasting: bool = True, places: Collection[SubjectKey] | None = None) -> None:
-    for place, memory in draft.book.expired(utc_now()):
+    for place, memory in draft.expired(utc_now()):
         if (lasting or not memory.persistence.outlives_episode) and (places is None or place in places):
             draft.remove(place, memory, "it has expired")
 

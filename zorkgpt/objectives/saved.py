@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.memory.models import OBJECTIVES, Category, Memory, Persistence
 from zorkgpt.memory.storage.history import TurnStamp
-from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.sql_store import Store
 from zorkgpt.objectives.models import Objective, merged, restarted
 
 _JSON = TypeAdapter(Objective)

@@ -12,7 +12,7 @@ from zorkgpt.memory.places import place_in_words
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.sql_store import Store
 from zorkgpt.memory.upkeep.exchange import ImportReport, Skipped, import_memories, lasting_only
 
 _READERS = {

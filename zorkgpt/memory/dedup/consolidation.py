@@ -10,8 +10,7 @@ from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import place_order, place_text
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import single_spaced
-from zorkgpt.memory.storage.lasting import heading_of
-from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.sql_store import Store
 from zorkgpt.memory.storage.versions import is_current, with_same_words
 
 MOST_QUESTIONS = 20
@@ -47,7 +46,7 @@ def find_repeats(store: Store, deduplicator: Deduplicator, threshold: float | No
     last_question = deduplicator.counts.judge_calls + MOST_QUESTIONS
     merges: list[Merge] = []
     for location_id in sorted(store.lasting.places(), key=place_order):
-        name = heading_of(store.lasting, location_id).name
+        name = store.lasting.heading(location_id).name
         memories = list(filter(is_comparable, store.lasting.memories(location_id)))[-_MOST_AT_A_PLACE:]
         merges += _of_place(deduplicator, location_id, name, memories, threshold, last_question)
     return merges

@@ -10,7 +10,6 @@ from typing import Literal
 from zorkgpt.memory.entailment.comparison import Comparison, compared
 from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.storage.book import Draft
-from zorkgpt.memory.storage.lasting import episodes_of
 from zorkgpt.memory.storage.versions import is_current, same_words, with_observations_of
 
 DecisionKind = Literal["new", "repeats", "refines", "contradicts"]
@@ -155,7 +154,7 @@ def refine(
     """
     if known.persistence is Persistence.PERMANENT:
         new = replace(new, persistence=Persistence.PERMANENT)
-    stored = draft.add(place, name, with_observations_of(new, known, episodes_of(draft.lasting, place)))
+    stored = draft.add(place, name, with_observations_of(new, known, draft.lasting.episodes(place)))
     # The journal keeps the new memory's own observations, so that undoing can restore them.
     draft.supersede(place, known, new.title, turn, reason, other=new)
     return stored
@@ -186,6 +185,6 @@ def oppose(
 
 def absorb(draft: Draft, place: SubjectKey, kept: Memory, repeat: Memory, reason: str) -> None:
     """Merge two stored memories. The first takes over the observations of the second."""
-    merged = with_observations_of(kept, repeat, episodes_of(draft.lasting, place))
+    merged = with_observations_of(kept, repeat, draft.lasting.episodes(place))
     draft.replace(place, kept, merged, "merged", reason, other=repeat)
     draft.supersede(place, repeat, kept.title, None, reason, other=kept)

@@ -26,7 +26,7 @@ from zorkgpt.memory.entailment.comparison import (
 )
 from zorkgpt.memory.models import Memory, Persistence, SubjectKey
 from zorkgpt.memory.storage.lasting import Filters
-from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.sql_store import Store
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.things import is_ledger_entry

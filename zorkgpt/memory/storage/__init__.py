@@ -1,11 +1,10 @@
 """Stores of lasting memories: SQLite or PostgreSQL, and a Markdown file that shows the memories of a SQLite file.
 
-`protocol.py` defines the interface of a store. `sql_store.py` implements it, and `markdown.py` extends it by the file.
-`sqlite.py` and `postgres.py` are the two databases. `addresses.py` distinguishes paths from addresses.
+`sql_store.py` implements a store, and `markdown.py` extends it by the file. `sqlite.py` and `postgres.py` are the two
+databases. `addresses.py` distinguishes paths from addresses.
 
-- Reading: `lasting.py` defines the queries and the filters. A database is read row by row (`rows.py`).
-- The file: `file_memories.py` changes rows and document together, `merging.py` compares an edited file with the record,
-  and `file_messages.py` tells the user about the file.
+- Reading: `rows.py` reads the memories row by row, and `lasting.py` defines the filters.
+- The file: `merging.py` compares an edited file with the record, and `file_messages.py` tells the user about the file.
 - Format: `document.py` parses and renders the file, `section.py` the section of a location, `entry.py` one memory, and
   `escaping.py` their texts. `damage.py` distinguishes a damaged file from an edited one.
 - Changes: `changes.py` defines them, `book.py` collects those of a transaction, and `versions.py` derives the next

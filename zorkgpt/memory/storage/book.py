@@ -1,28 +1,33 @@
-"""The memory book: all memories, lasting and ephemeral. A `Draft` collects the changes of one transaction."""
+"""The memory book: all memories, lasting and ephemeral. A `Draft` changes them in one transaction."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from zorkgpt.memory.ids import id_of_title, memory_id, with_id
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, SubjectKey
 from zorkgpt.memory.places import place_in_words, place_order
-from zorkgpt.memory.storage.changes import Change, ChangeKind, Step, VisitCount, after_change
+from zorkgpt.memory.storage.changes import Change, ChangeKind, after_change
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import as_read
 from zorkgpt.memory.storage.escaping import single_spaced
 from zorkgpt.memory.storage.history import TurnStamp, changes_between, dated
-from zorkgpt.memory.storage.lasting import Filters, Heading, LastingMemories, episodes_of, heading_of
+from zorkgpt.memory.storage.lasting import Filters, Heading
+from zorkgpt.memory.storage.rows import MemoryRows
 from zorkgpt.memory.storage.traces import Traces
 from zorkgpt.memory.storage.versions import observed, superseded
 
 
-@dataclass(frozen=True, slots=True)
 class MemoryBook:
-    """All memories. Never changed in place."""
+    """All memories.
 
-    lasting: LastingMemories
-    ephemeral: Mapping[SubjectKey, tuple[Memory, ...]] = field(default_factory=dict)
-    """The ephemeral memories of the running episode."""
+    Attributes:
+        lasting: The lasting memories.
+        ephemeral: The memories of the running episode, by place.
+    """
+
+    def __init__(self, lasting: MemoryRows, ephemeral: Mapping[SubjectKey, tuple[Memory, ...]]) -> None:
+        self.lasting = lasting
+        self.ephemeral = dict(ephemeral)
 
     def memories(self, place: SubjectKey) -> list[Memory]:
         """Return the memories of a place, lasting ones first, including superseded ones."""
@@ -63,30 +68,14 @@ class MemoryBook:
         lasting = self.lasting.find(wanted, limit=end)
         return sorted([*lasting, *ephemeral], key=lambda located: place_order(located[0]))[offset:end]
 
-    def apply(self, steps: Iterable[Step]) -> "MemoryBook":
-        """Return the book after these steps.
 
-        Raises:
-            KeyError: If a memory that is to be changed does not exist.
-        """
-        lasting, ephemeral = self.lasting, self.ephemeral
-        for step in steps:
-            if isinstance(step, Change) and not step.is_lasting:
-                place = step.location_id
-                ephemeral = {**ephemeral, place: after_change(ephemeral.get(place, ()), step)}
-            else:
-                lasting = lasting.applied(step)
-        return MemoryBook(lasting, ephemeral)
-
-
-class Draft:
-    """A book that is being changed. Every method applies its change immediately.
+class Draft(MemoryBook):
+    """The memories while they are changed. Every method applies its change immediately.
 
     Attributes:
-        start: The book before the changes.
-        book: The book with the changes so far.
         names: The names of places without a section, for the journal.
-        steps: The changes, in order.
+        changes: The changes of memories, in order.
+        visited: The places whose visits were counted.
         is_discarded: Whether all changes were undone.
         document: The memory file in which the changes are to be shown. None for the present one.
         moves: The places whose keys were changed: the old keys, and the new ones.
@@ -95,24 +84,26 @@ class Draft:
 
     def __init__(
         self,
-        book: MemoryBook,
+        lasting: MemoryRows,
+        ephemeral: Mapping[SubjectKey, tuple[Memory, ...]] | None = None,
         names: Mapping[SubjectKey, str] | None = None,
         *,
+        at: str,
         turn_stamp: TurnStamp | None = None,
-        at: str | None = None,
         source: str = "agent",
     ) -> None:
         """
         Args:
+            at: The time of the changes, in the format of `Memory.created_at`.
             turn_stamp: The turn of the changes. None if unknown.
-            at: The time of the changes, in the format of `Memory.created_at`. None if unknown.
             source: The author of the changes. See `HistoryRecord.source`.
         """
-        self.start = self.book = book
+        super().__init__(lasting, ephemeral or {})
         self.names = names or {}
         self._at, self._source = at, source
         self._episode = None if turn_stamp is None else turn_stamp.episode
-        self.steps: list[Step] = []
+        self.changes: list[Change] = []
+        self.visited: set[SubjectKey] = set()
         self.is_discarded = False
         self.document: Document | None = None
         self.moves: list[tuple[SubjectKey, SubjectKey]] = []
@@ -120,34 +111,31 @@ class Draft:
         self._headed: set[SubjectKey] = set()
 
     @property
-    def lasting(self) -> LastingMemories:
-        """The lasting memories with the changes so far."""
-        return self.book.lasting
-
-    @property
-    def changes(self) -> list[Change]:
-        """The changes of memories, in order."""
-        return [step for step in self.steps if isinstance(step, Change)]
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether there is anything to write."""
-        return bool(self.steps or self._headed or self.moves or self.traces or self.document)
-
-    @property
-    def places(self) -> set[SubjectKey]:
+    def changed_places(self) -> set[SubjectKey]:
         """The subjects whose lasting memories, names or visits were changed."""
-        return self._headed | {step.location_id for step in self.steps if step.is_lasting}
+        changed = {change.location_id for change in self.changes if change.is_lasting}
+        return changed | self.visited | self._headed
 
-    def apply(self, *steps: Step) -> None:
-        """Apply steps to the book."""
+    def apply(self, *changes: Change) -> list[Memory]:
+        """Apply changes, and return the new memories as stored."""
         assert not self.is_discarded
-        applied = [
-            dated(step, self._at, self._source) if isinstance(step, Change) and self._at is not None else step
-            for step in steps
-        ]
-        self.book = self.book.apply(applied)
-        self.steps += applied
+        stored = []
+        for each in changes:
+            change = dated(each, self._at, self._source)
+            if change.is_lasting:
+                self.lasting.apply(change)
+            else:
+                place = change.location_id
+                self.ephemeral[place] = after_change(self.ephemeral.get(place, ()), change)
+            self.changes.append(change)
+            if change.after is not None:
+                stored.append(change.after)
+        return stored
+
+    def count_visits(self, place: SubjectKey, name: str, episodes: Sequence[int | str]) -> None:
+        """Count a visit to a place in each of these episodes. Creates it if it is missing."""
+        self.lasting.count_visits(place, name, episodes)
+        self.visited.add(place)
 
     def lay_out(self, document: Document) -> None:
         """Take over the names and visits of a memory file whose memories were added, and what people wrote in it."""
@@ -157,19 +145,21 @@ class Draft:
 
     def erase(self, traces: Traces) -> None:
         """Erase traces from the lasting memories."""
-        self.book = replace(self.book, lasting=self.lasting.erased(traces))
+        self.lasting.erase(traces)
         self.traces = traces
 
     def head(self, place: SubjectKey, heading: Heading | None) -> None:
         """Set name and visits of a place without recording it. None removes a place without memories."""
-        self.book = replace(self.book, lasting=self.lasting.headed(place, heading))
+        if heading is None:
+            self.lasting.remove_place(place)
+        else:
+            self.lasting.set_heading(place, heading)
         self._headed.add(place)
 
     def discard(self) -> None:
         """Undo everything. Nothing can be changed afterwards."""
         self.is_discarded = True
-        self.book, self.steps = self.start, []
-        self._headed, self.moves, self.traces, self.document = set(), [], None, None
+        self.changes = []
 
     def add(
         self,
@@ -186,7 +176,7 @@ class Draft:
             visits: The episodes of the visits with which a new section begins. Defaults to that of the first memory.
         """
         if visits and memories[0].persistence.outlives_episode and not self.lasting.headings([place]):
-            self.apply(VisitCount(place, name, visits))
+            self.count_visits(place, name, visits)
         return self.add_each([(place, name, memory) for memory in memories], reason, other)[-1]
 
     def add_each(
@@ -203,16 +193,10 @@ class Draft:
             stored_name = headings[place].name if place in headings else ""
             name = stored_name or self.names.get(place) or name
             changes.append(Change("added", place, name, None, memory, reason, other))
-        return self._applied(*changes)
-
-    def _applied(self, *changes: Change) -> list[Memory]:
-        """Apply changes, and return the new memories as stored."""
-        self.apply(*changes)
-        applied = self.steps[-len(changes) :] if changes else ()
-        return [step.after for step in applied if step.after is not None]
+        return self.apply(*changes)
 
     def _name(self, place: SubjectKey) -> str:
-        return heading_of(self.lasting, place).name or self.names.get(place, "")
+        return self.lasting.heading(place).name or self.names.get(place, "")
 
     def _with_ids(self, new: Sequence[tuple[SubjectKey, Memory]]) -> list[Memory]:
         """Return new memories in the form in which they are read back, each with an unused id."""
@@ -235,7 +219,7 @@ class Draft:
     def _taken(self, ids: set[str]) -> set[str]:
         """Return the ids that a memory has, among these."""
         taken = set(self.lasting.taken(ids))
-        for place, memories in self.book.ephemeral.items():
+        for place, memories in self.ephemeral.items():
             taken.update(id for memory in memories if (id := memory_id(place, memory)) in ids)
         return taken
 
@@ -253,7 +237,7 @@ class Draft:
         kept_id = memory_id(place, old)
         id = "" if kept_id == id_of_title(place, new.title) else kept_id
         new = as_read(new if id == new.id else replace(new, id=id))
-        return self._applied(Change(kind, place, self._name(place), old, new, reason, other))[0]
+        return self.apply(Change(kind, place, self._name(place), old, new, reason, other))[0]
 
     def see_again(
         self,
@@ -271,7 +255,7 @@ class Draft:
         Args:
             turns: One turn in the form of `Memory.turns`, or several in order.
         """
-        episodes, new = episodes_of(self.lasting, place) if known.persistence.outlives_episode else (episode,), known
+        episodes, new = self.lasting.episodes(place) if known.persistence.outlives_episode else (episode,), known
         for turn in (turns,) if isinstance(turns, int | str) else turns:
             new = observed(new, turn, episode, episodes)
         return known if new is known else self.replace(place, known, new, kind, reason, other=other)
@@ -317,11 +301,11 @@ class Draft:
     def move(self, old_place: SubjectKey, new_place: SubjectKey) -> int:
         """Change the key of a place's sections without moving them, and return the number of memories."""
         name, memories = self._name(old_place), self.lasting.memories(old_place)
-        self.book = replace(self.book, lasting=self.lasting.moved(old_place, new_place))
+        self.lasting.move(old_place, new_place)
         self.moves.append((old_place, new_place))
         was, now = f"was {place_in_words(old_place)}", f"now {place_in_words(new_place)}"
         for memory in memories:
             moved = replace(memory, id=memory_id(old_place, memory))
-            self.steps.append(Change("moved", old_place, name, moved, None, now))
-            self.steps.append(Change("moved", new_place, name, None, moved, was))
+            self.changes.append(Change("moved", old_place, name, moved, None, now))
+            self.changes.append(Change("moved", new_place, name, None, moved, was))
         return len(memories)

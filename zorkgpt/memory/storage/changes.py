@@ -1,7 +1,7 @@
 """The changes that a transaction can make."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 from zorkgpt.memory.models import Memory, SubjectKey
 
@@ -51,22 +51,6 @@ class Change:
     def is_lasting(self) -> bool:
         """Whether the memory outlives its episode."""
         return self.memory.persistence.outlives_episode
-
-
-@dataclass(frozen=True, slots=True)
-class VisitCount:
-    """Visits to count. Creates the section if it is missing, also for a subject that is not a place."""
-
-    location_id: SubjectKey
-    location_name: str
-    episodes: tuple[int | str, ...]
-    """The episode of each visit."""
-    before: ClassVar[None] = None
-    after: ClassVar[None] = None
-    is_lasting: ClassVar[bool] = True
-
-
-Step = Change | VisitCount
 
 
 def after_change(memories: tuple[Memory, ...], change: Change) -> tuple[Memory, ...]:

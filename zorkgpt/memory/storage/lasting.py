@@ -1,22 +1,17 @@
-"""The interface for reading the lasting memories of a file or a database, and the filters."""
+"""The filters of memories, and the headings of places."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple
 
 from zorkgpt.memory.checks import check_episode, checked_metadata
 from zorkgpt.memory.ids import is_named_by, memory_id
 from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey, same_episode
-from zorkgpt.memory.places import has_prefix, is_place
-from zorkgpt.memory.storage.changes import Step
+from zorkgpt.memory.places import has_prefix
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.section import episodes_of_memories
-from zorkgpt.memory.storage.versions import is_current, titled
+from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.storage.words import metadata_marks
 from zorkgpt.text import key_of, quoted
-
-if TYPE_CHECKING:
-    from zorkgpt.memory.storage.traces import Traces
 
 Prefix = str | tuple[int | str, ...]
 """The beginning of a place: of a string, or the first elements of a path."""
@@ -120,98 +115,9 @@ class Heading(NamedTuple):
     """The episodes in which it was visited, in order."""
 
 
-class LastingMemories(Protocol):
-    """The lasting memories by place. A place exists from its first visit or memory on.
-
-    Every method may raise `MemoryStoreError`.
-    """
-
-    def places(self, prefix: Prefix | None = None, *, believed: bool = False) -> Collection[SubjectKey]:
-        """Return the existing places, in no particular order.
-
-        Args:
-            prefix: The beginning of the places. Defaults to all places.
-            believed: Only places that have a current memory.
-        """
-        ...
-
-    def headings(self, places: Iterable[SubjectKey]) -> Mapping[SubjectKey, Heading]:
-        """Return the headings of these places. Places that don't exist are omitted."""
-        ...
-
-    def memories(self, place: SubjectKey) -> list[Memory]:
-        """Return the memories of a place in order, including superseded ones."""
-        ...
-
-    def taken(self, ids: Set[str]) -> Set[str]:
-        """Return the ids that a memory of the store has, among these."""
-        ...
-
-    def count(self) -> int:
-        """Return the number of memories, including superseded ones."""
-        ...
-
-    def find(self, wanted: Filters, *, limit: int | None = None, offset: int = 0) -> list[tuple[SubjectKey, Memory]]:
-        """Return the memories that pass the filters, ordered by place, with their places.
-
-        Args:
-            limit: Maximum number of memories. Defaults to no limit.
-            offset: The number of memories to skip.
-        """
-        ...
-
-    def text_keys(self, since: object = None) -> tuple[set[bytes], object]:
-        """Return the keys of the texts written since an earlier call, and the value of `since` for the next call.
-
-        Args:
-            since: The value that the earlier call returned. Defaults to all texts.
-        """
-        ...
-
-    def read_ahead(self, places: Iterable[SubjectKey]) -> None:
-        """Prepare for reading the memories of these places. A database reads them in one query."""
-        ...
-
-    def applied(self, step: Step) -> "LastingMemories":
-        """Return the memories after a step. A database is changed in place, within a transaction.
-
-        Raises:
-            KeyError: If the memory that is to be changed does not exist.
-        """
-        ...
-
-    def erased(self, traces: "Traces") -> "LastingMemories":
-        """Return the memories without traces, as `applied` does."""
-        ...
-
-    def headed(self, place: SubjectKey, heading: Heading | None) -> "LastingMemories":
-        """Return the memories with another name and other visits of a place, as `applied` does. None removes it."""
-        ...
-
-    def moved(self, old: SubjectKey, new: SubjectKey) -> "LastingMemories":
-        """Return the memories with those of a place under another key, as `applied` does. They keep their ids."""
-        ...
-
-
-def heading_of(lasting: LastingMemories, place: SubjectKey) -> Heading:
-    """Return the heading of a place. It is empty if the place doesn't exist."""
-    return lasting.headings([place]).get(place, Heading())
-
-
-def episodes_of(lasting: LastingMemories, place: SubjectKey) -> tuple[int | str, ...]:
-    """Return the episodes in which a place was visited, in order. For another subject, those of its memories."""
-    return heading_of(lasting, place).episodes if is_place(place) else episodes_of_memories(lasting.memories(place))
-
-
 def by_place(found: Iterable[tuple[SubjectKey, Memory]]) -> dict[SubjectKey, list[Memory]]:
     """Group the result of `find` by place."""
     memories: dict[SubjectKey, list[Memory]] = {}
     for place, memory in found:
         memories.setdefault(place, []).append(memory)
     return memories
-
-
-def titled_each(lasting: LastingMemories, wanted: Sequence[tuple[SubjectKey, str]]) -> list[Memory | None]:
-    """Return the first current memory for each place and title. White space is ignored, case is not."""
-    candidates = by_place(lasting.find(Filters(among={(place, folded(title)) for place, title in wanted})))
-    return [titled(candidates.get(place, ()), title) for place, title in wanted]

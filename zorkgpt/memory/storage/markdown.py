@@ -20,13 +20,14 @@ from zorkgpt.memory.checks import utc_now
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import UNSEARCHED
+from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
 from zorkgpt.memory.storage import schema
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.damage import is_damaged, is_foreign, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.file_messages import FileMessages
 from zorkgpt.memory.storage.history import HistoryRecord, TurnStamp, differences
-from zorkgpt.memory.storage.lasting import EVERY, by_place, heading_of
+from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.storage.merging import FileEdits, merged_heading
 from zorkgpt.memory.storage.section import LocationSection
 from zorkgpt.memory.storage.sql_store import SqliteFileStore
@@ -80,7 +81,14 @@ class MarkdownStore(SqliteFileStore):
 
     has_file = True
 
-    def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
+    def __init__(
+        self,
+        path: Path | str,
+        scope: PlaceScope = EVERYWHERE,
+        *,
+        lock_timeout_s: float = LOCK_TIMEOUT_S,
+        disk: Disk | None = None,
+    ) -> None:
         self.file = AtomicFile(path, lock_timeout_s=lock_timeout_s, error=MemoryStoreError, disk=disk)
         database = sidecar(self.file.path, timeout_s=lock_timeout_s)
         self._digest = ""
@@ -92,7 +100,7 @@ class MarkdownStore(SqliteFileStore):
         self._sections: Mapping[bytes, LocationSection] = {}
         """The sections of the last document, by their bytes, which need not be parsed again."""
         self._messages = FileMessages(self.file.path, lambda notice: self.notices.append(notice))
-        super().__init__(database, FullText(database), name=str(self.file.path), path=self.file.path)
+        super().__init__(database, FullText(database), name=str(self.file.path), path=self.file.path, scope=scope)
 
     def refresh(self) -> None:
         """Read the changes of other processes and people. Recover the file if it is damaged.
@@ -106,7 +114,7 @@ class MarkdownStore(SqliteFileStore):
             self._abandon()
             if not self._is_as_seen():
                 self._look()
-            self.lasting.follow()
+            self._follow()
 
     @contextmanager
     def transaction(
@@ -169,7 +177,7 @@ class MarkdownStore(SqliteFileStore):
     def _abandon(self) -> None:
         """Undo a transaction that an interrupt has left open when it arrived at its end."""
         if self.database.abandon():
-            self.lasting.forget()
+            self._forget()
             self._seen = self._document = None
 
     def _prepare(self) -> None:
@@ -217,7 +225,7 @@ class MarkdownStore(SqliteFileStore):
             if (read := self._read_again()) is None:
                 return
             data, stamp = read
-            self.lasting.follow()
+            self._follow()
             self._merge(data)
             self._seen = stamp, self.database.version()
             try:
@@ -305,17 +313,19 @@ class MarkdownStore(SqliteFileStore):
         self._messages.problems(document)
         at = utc_now()
         records: list[HistoryRecord] | None
-        with self._changing(None), self.lasting.changing(at=at):
+        with self._changing(None), self._rows.changing(at=at):
             if not last.number:
                 records = self._imported(document, at)
             else:
                 records = self._edits(document, digest, last, at)
             if records is not None:
-                self.journal.add(records)
+                self._records.add(records)
             document = self._showing(document)
             self._digest = digest
             self._note(digest if not document.sections else digest_shown(document))
         self._keep(document)
+        if self.lasting is not self._rows:
+            self.lasting.forget()
         if records is not None and last.number:
             log.info("record updated from the file", extra={"changes": len(records)})
             self._messages.removed([record.change for record in records], document, has_file=bool(self._digest))
@@ -326,7 +336,7 @@ class MarkdownStore(SqliteFileStore):
         records = []
         for change in differences({}, document):
             new = replace(change, after=replace(change.memory, source=source))
-            self.lasting.applied(new)
+            self._rows.apply(new)
             records.append(HistoryRecord(at, new, source))
         self._take_headings(document)
         return records
@@ -337,22 +347,22 @@ class MarkdownStore(SqliteFileStore):
         found = self._shown("digest = %s", digest) if digest else None
         if digest == shown.digest:
             return None
-        present, names = by_place(self.lasting.find(EVERY)), self._names(document)
+        present, names = by_place(self._rows.find(EVERY)), self._names(document)
         theirs, undated, is_broken = document.by_place(), document.undated, document.is_broken
-        edits = FileEdits(theirs, undated, is_broken, present, at, names, self.journal.versions)
+        edits = FileEdits(theirs, undated, is_broken, present, at, names, self._records.versions)
         is_current = found is not None or shown.number == last.number
         if found is not None:
-            records = edits.returning_to(self.journal.lasting(found.position))
+            records = edits.returning_to(self._records.lasting(found.position))
         else:
-            records = edits.since(edits.present if is_current else self.journal.lasting(shown.position))
+            records = edits.since(edits.present if is_current else self._records.lasting(shown.position))
         for record in records:
-            self.lasting.applied(record.change)
+            self._rows.apply(record.change)
         self._take_headings(document, is_current=is_current)
         return records
 
     def _names(self, document: Document) -> dict[SubjectKey, str]:
         """Return the names of places in the record and in a file, which a person may have changed."""
-        recorded = self.lasting.headings(self.lasting.places())
+        recorded = self._rows.headings(self._rows.places())
         every = {**recorded, **document.headings()}
         return {place: heading.name for place, heading in every.items()}
 
@@ -363,12 +373,12 @@ class MarkdownStore(SqliteFileStore):
             is_current: Whether the file had shown the whole record before it was edited.
         """
         for place, theirs in document.headings().items():
-            ours = heading_of(self.lasting, place)
-            self.lasting.set_heading(place, theirs if is_current else merged_heading(theirs, ours))
+            ours = self._rows.heading(place)
+            self._rows.set_heading(place, theirs if is_current else merged_heading(theirs, ours))
         if is_current and not document.is_broken:
-            for place in self.lasting.places():
-                if place not in document.section_indexes and not self.lasting.memories(place):
-                    self.lasting.remove_place(place)
+            for place in self._rows.places():
+                if place not in document.section_indexes and not self._rows.memories(place):
+                    self._rows.remove_place(place)
 
     def _showing(self, document: Document, places: Collection[SubjectKey] | None = None) -> Document:
         """Return the document with the memories and the visits of the record.
@@ -377,17 +387,17 @@ class MarkdownStore(SqliteFileStore):
             places: Only those of these places. Defaults to all places.
         """
         if places is None:
-            places = {*self.lasting.places(), *document.section_indexes}
-        headings = self.lasting.headings(places)
-        self.lasting.read_ahead(headings)
-        wanted = {place: (headings.get(place), self.lasting.memories(place)) for place in places}
+            places = {*self._rows.places(), *document.section_indexes}
+        headings = self._rows.headings(places)
+        self._rows.read_ahead(headings)
+        wanted = {place: (headings.get(place), self._rows.memories(place)) for place in places}
         if not document.is_broken:
             return document.showing(wanted)
         # Other missing memories may be in the parts of the file that are not understood.
         last = self._shown("is_shown = %s", 1) or _NOTHING
         added = {
             (record.change.location_id, memory_id(record.change.location_id, record.change.memory))
-            for record in self.journal.records(start=last.position)
+            for record in self._records.records(start=last.position)
             if record.change.before is None
         }
         return document.showing(wanted, may_add=lambda place, memory: (place, memory_id(place, memory)) in added)
@@ -395,7 +405,7 @@ class MarkdownStore(SqliteFileStore):
     # Writing
 
     def _before_commit(self, draft: Draft) -> None:
-        places = draft.places.difference(UNSEARCHED)
+        places = draft.changed_places.difference(UNSEARCHED)
         if places or draft.traces or draft.moves:
             document = self.document if draft.document is None else draft.document
             if draft.traces is not None:
@@ -415,7 +425,7 @@ class MarkdownStore(SqliteFileStore):
         if not last.number and self._digest != digest:
             self._put_shown(self._digest, 0, is_shown=True)
         self._mark_shown()
-        self._put_shown(digest, self.journal.size(), is_shown=digest == self._digest)
+        self._put_shown(digest, self._records.size(), is_shown=digest == self._digest)
 
     def _put_shown(self, digest: str, position: int, *, is_shown: bool) -> None:
         insert = "INSERT INTO zorkgpt_shown (digest, position, is_shown) VALUES (%s, %s, %s)"

@@ -10,7 +10,6 @@ from zorkgpt.memory.models import MEMORY_FIELDS, Memory, SubjectKey, episode_key
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.history import PERSON_SOURCES, HistoryRecord, with_history_of
-from zorkgpt.memory.storage.lasting import heading_of
 from zorkgpt.memory.storage.tables import Journal, VisitRow
 from zorkgpt.memory.storage.versions import seen_first, seen_last, with_sightings
 
@@ -84,7 +83,7 @@ def revert(
 def _without(journal: Journal, draft: Draft, key: _Key, records: Sequence[HistoryRecord]) -> Reversion:
     """Return a memory without changes of it."""
     place, id = key
-    now = next((memory for memory in draft.book.memories(place) if memory_id(place, memory) == id), None)
+    now = next((memory for memory in draft.memories(place) if memory_id(place, memory) == id), None)
     name, before = records[-1].change.location_name, now
     for record in reversed(records):
         change = record.change
@@ -165,7 +164,7 @@ def revert_to(store: Recorded, draft: Draft, position: int, episode: int | str) 
 
 def _uncount(draft: Draft, counted: VisitRow) -> None:
     """Subtract visits from those of a place. Remove it if nothing else is known of it."""
-    place, heading = counted.place, heading_of(draft.lasting, counted.place)
+    place, heading = counted.place, draft.lasting.heading(counted.place)
     episodes = {episode_key(episode) for episode in counted.episodes}
     left = heading._replace(
         visits=max(0, heading.visits - counted.visits),

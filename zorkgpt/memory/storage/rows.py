@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from zorkgpt.memory.ids import AFTER_DIGITS, memory_id
 from zorkgpt.memory.models import OBJECTIVES, Memory, SubjectKey, episode_key, same_episode
 from zorkgpt.memory.places import FOLLOWING, UNSEARCHED_COLUMN, column_of, is_place, place_in, place_order, ranges_of
-from zorkgpt.memory.storage.changes import Step, VisitCount
+from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
+from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.columns import (
     READ,
     WRITTEN,
@@ -24,10 +25,11 @@ from zorkgpt.memory.storage.columns import (
     values_of,
 )
 from zorkgpt.memory.storage.escaping import folded, single_spaced
-from zorkgpt.memory.storage.lasting import EVERY, Filters, Heading, Prefix
-from zorkgpt.memory.storage.section import unique_episodes
+from zorkgpt.memory.storage.lasting import EVERY, Filters, Heading, Prefix, by_place
+from zorkgpt.memory.storage.section import episodes_of_memories, unique_episodes
 from zorkgpt.memory.storage.tables import Rows
 from zorkgpt.memory.storage.traces import Traces, text_without, value_without
+from zorkgpt.memory.storage.versions import titled
 from zorkgpt.memory.storage.words import database_text, metadata_marks
 
 _Value = TypeVar("_Value")
@@ -81,13 +83,18 @@ class _PlaceRow(NamedTuple):
 
 
 class MemoryRows:
-    """The lasting memories in a database, read by queries. Changed only within a transaction of the store.
+    """The lasting memories by place. A place exists from its first visit or memory on.
 
-    Memories are cached until another process changes them, so that a memory stays the same object.
+    They are read by queries, and changed only within a transaction of the store. Memories are cached until another
+    process changes them, so that a memory stays the same object. Every method may raise `MemoryStoreError`.
+
+    Args:
+        scope: The places that can be read and changed.
     """
 
-    def __init__(self, database: RowDatabase) -> None:
+    def __init__(self, database: RowDatabase, scope: PlaceScope = EVERYWHERE) -> None:
         self._database = database
+        self._scope = scope
         self._insert = f"INSERT INTO zorkgpt_memories (number, place, revision, {', '.join(WRITTEN)}) VALUES "
         self._row = f"(%s, %s, {database.revision}, {_marks(WRITTEN)})"
         self._update = (
@@ -126,8 +133,9 @@ class MemoryRows:
             self._drop()
 
     def forget(self) -> None:
-        """Clear the cache."""
+        """Clear the cache, and drop what waits to be written: its transaction was undone."""
         self._drop()
+        self._new, self._counted = [], {}
         self._version = self._first_expiry = None
 
     def _drop(self) -> None:
@@ -136,13 +144,20 @@ class MemoryRows:
         self._cached = 0
 
     def places(self, prefix: Prefix | None = None, *, believed: bool = False) -> list[SubjectKey]:
+        """Return the existing places, in no particular order.
+
+        Args:
+            prefix: The beginning of the places. Defaults to all places.
+            believed: Only places that have a current memory.
+        """
         table = "zorkgpt_memories WHERE is_current = 1 AND" if believed else "zorkgpt_places WHERE"
         query = f"SELECT DISTINCT place FROM {table} place >= %s AND place < %s"
-        return [place_in(column) for limits in _ranges(prefix) for (column,) in self._rows(query, limits)]
+        return [place_in(column) for limits in self._ranges(prefix) for (column,) in self._rows(query, limits)]
 
     def headings(self, places: Iterable[SubjectKey]) -> dict[SubjectKey, Heading]:
+        """Return the headings of these places. Places that don't exist are omitted."""
         found = {}
-        for place in self._with_places_read(places):
+        for place in self._with_places_read(filter(self._scope.contains, places)):
             if (row := self._places[place]) is not None:
                 found[place] = row.heading
         return found
@@ -168,12 +183,21 @@ class MemoryRows:
         self._cached += len(missing)
         return wanted
 
+    def heading(self, place: SubjectKey) -> Heading:
+        """Return the heading of a place. It is empty if the place doesn't exist."""
+        return self.headings([place]).get(place, Heading())
+
+    def episodes(self, place: SubjectKey) -> tuple[int | str, ...]:
+        """Return the episodes in which a place was visited, in order. For another subject, those of its memories."""
+        return self.heading(place).episodes if is_place(place) else episodes_of_memories(self.memories(place))
+
     def memories(self, place: SubjectKey) -> list[Memory]:
-        return [stored.memory for stored in self._stored_at(place)]
+        """Return the memories of a place in order, including superseded ones."""
+        return [stored.memory for stored in self._stored_at(place)] if self._scope.contains(place) else []
 
     def read_ahead(self, places: Iterable[SubjectKey]) -> None:
         """Read the memories of places in one query, because each of them will be needed."""
-        wanted = list(dict.fromkeys(places))
+        wanted = list(dict.fromkeys(filter(self._scope.contains, places)))
         missing = [place for place in wanted if place not in self._memories]
         for page in _pages(missing):
             columns = [column_of(place) for place in page]
@@ -190,6 +214,13 @@ class MemoryRows:
         return self._read([rows[number] for number in numbers if number in rows])
 
     def text_keys(self, since: object = None) -> tuple[set[bytes], object]:
+        """Return the keys of the texts written since an earlier call, and the value of `since` for the next call.
+
+        Those of the whole memory, also in a scope.
+
+        Args:
+            since: The value that the earlier call returned. Defaults to all texts.
+        """
         now = int(self._value(f"SELECT {self._database.next_revision}"))
         revision = since if isinstance(since, int) and since <= now else 0
         query = "SELECT text_key FROM zorkgpt_memories WHERE revision >= %s AND place < %s"
@@ -197,6 +228,7 @@ class MemoryRows:
         return {bytes(key) for (key,) in rows}, now
 
     def taken(self, ids: Set[str]) -> Set[str]:
+        """Return the ids that a memory of the whole store has, among these."""
         found, asked = set[str](), [*(ids - self._free_ids if self._database.is_changing else ids)]
         for page in _pages(asked):
             query = f"SELECT id FROM zorkgpt_memories WHERE id IN ({_marks(page)})"
@@ -207,16 +239,26 @@ class MemoryRows:
         return found | (ids & self._new_ids)
 
     def count(self) -> int:
-        return int(self._value(f"SELECT count(*) FROM zorkgpt_memories WHERE place < '{_LAST_PLACE}'"))
+        """Return the number of memories, including superseded ones."""
+        query = "SELECT count(*) FROM zorkgpt_memories WHERE place >= %s AND place < %s"
+        return sum(count for limits in self._ranges(None) for (count,) in self._rows(query, limits))
 
     def find(self, wanted: Filters, *, limit: int | None = None, offset: int = 0) -> list[tuple[SubjectKey, Memory]]:
+        """Return the memories that pass the filters, ordered by place, with their places.
+
+        Args:
+            limit: Maximum number of memories. Defaults to no limit.
+            offset: The number of memories to skip.
+        """
         most = maxsize if limit is None else min(offset + limit, maxsize)
         if wanted.among is not None and all(place in self._memories for place, _ in wanted.among):
             places = sorted({place for place, _ in wanted.among}, key=place_order)
-            known = ((place, stored.memory) for place in places for stored in self._memories[place])
+            known = ((place, memory) for place in places for memory in self.memories(place))
             return [(place, memory) for place, memory in known if wanted.passes(place, memory)][offset:most]
         if (rows := self._candidates(wanted)) is not None:
-            found = self._read(sorted((row for row in rows if row[0] < _LAST_PLACE), key=lambda row: row[:2]))
+            ranges = self._ranges(None)
+            inside = (row for row in rows if any(first <= row[0] < end for first, end in ranges))
+            found = self._read(sorted(inside, key=lambda row: row[:2]))
             return [(place, memory) for place, memory in found if wanted.passes(place, memory)][offset:most]
         query, given = self._query(wanted, most)
         query = (
@@ -302,11 +344,11 @@ class MemoryRows:
         Args:
             most: The number of memories that must be found.
         """
-        ranges = _ranges(wanted.prefix)
+        ranges = self._ranges(wanted.prefix)
         if wanted.location_id is not None:
             column = column_of(wanted.location_id)
-            ranges = [(first, end) for first, end in ranges if first <= column < end]
-            ranges = [(column, column + FOLLOWING)] if ranges else [("", "")]
+            ranges = _common(ranges, [(column, column + FOLLOWING)])
+        ranges = ranges or [("", "")]
         conditions, values = _conditions(wanted)
         marks = self._rarest_first(metadata_marks(wanted.metadata))
         table = "zorkgpt_memories"
@@ -324,6 +366,11 @@ class MemoryRows:
         part = f"SELECT place, number FROM {table} WHERE {where} ORDER BY place, number LIMIT %s"
         given: list[object] = [value for first, end in ranges for value in (first, end, *values, most)]
         return " UNION ALL ".join([f"SELECT place, number FROM ({part}) AS part"] * len(ranges)), given
+
+    def _ranges(self, prefix: Prefix | None) -> list[tuple[str, str]]:
+        """Return the ranges of the columns of places of the scope that begin with a prefix."""
+        ranges = ranges_of(self._scope.path) if self._scope.path else [("", _LAST_PLACE)]
+        return ranges if prefix is None else _common(ranges, ranges_of(prefix))
 
     def _rarest_first(self, marks: list[str]) -> list[str]:
         if len(marks) < 2:
@@ -365,26 +412,30 @@ class MemoryRows:
         yield
         self._write()
 
-    def applied(self, step: Step) -> "MemoryRows":
-        """Change the rows of a memory and of its place."""
-        place = step.location_id
-        if isinstance(step, VisitCount):
-            self._count_visits(place, step.location_name, step.episodes)
-        elif step.before is None:
-            self._count_visits(place, step.location_name, (step.memory.episode,), only_new=True)
-            self._add(place, step.memory)
-        else:
-            old, new = self._found(place, step.before), step.after
-            if new is None:
-                self._remove(place, old)
-                return self
-            if step.kind in ("seen again", "merged") and new.observation_count > old.memory.observation_count:
-                self._count_visits(place, step.location_name, (new.episode,), only_new=True)
-            self._replace(place, old, new)
-        return self
+    def apply(self, change: Change) -> None:
+        """Change the rows of a memory and of its place.
 
-    def moved(self, old: SubjectKey, new: SubjectKey) -> "MemoryRows":
+        Raises:
+            KeyError: If the memory that is to be changed does not exist.
+        """
+        place = change.location_id
+        self._scope.check(place)
+        if change.before is None:
+            self._count_new_visit(place, change.location_name, change.memory.episode)
+            self._add(place, change.memory)
+            return
+        old, new = self._found(place, change.before), change.after
+        if new is None:
+            self._remove(place, old)
+            return
+        if change.kind in ("seen again", "merged") and new.observation_count > old.memory.observation_count:
+            self._count_new_visit(place, change.location_name, new.episode)
+        self._replace(place, old, new)
+
+    def move(self, old: SubjectKey, new: SubjectKey) -> None:
         """Change the place of memories. They keep their ids."""
+        self._scope.check(old)
+        self._scope.check(new)
         for stored in list(self._stored_at(old)):
             self._remove(old, stored)
             self._add(new, replace(stored.memory, id=stored.id))
@@ -395,9 +446,8 @@ class MemoryRows:
             if row is None:
                 was = heading.heading
                 self._set_heading(new, was if is_place(new) else Heading(was.name))
-        return self
 
-    def erased(self, traces: Traces) -> "MemoryRows":
+    def erase(self, traces: Traces) -> None:
         """Delete the memories and places of traces, and clean the others."""
         columns = [(column_of(place),) for place in traces.gone]
         for table in ("zorkgpt_memories", "zorkgpt_metadata", "zorkgpt_places"):
@@ -408,7 +458,6 @@ class MemoryRows:
         self._drop()
         if traces.texts or traces.titles:
             self._clean(traces)
-        return self
 
     def _clean(self, traces: Traces) -> None:
         for place, memory in self.find(EVERY):
@@ -423,14 +472,6 @@ class MemoryRows:
             self.set_heading(place, heading._replace(name=text_without(heading.name, traces)))
         self._write()
         self._drop()
-
-    def headed(self, place: SubjectKey, heading: Heading | None) -> "MemoryRows":
-        """Change the row of a place."""
-        if heading is None:
-            self.remove_place(place)
-        else:
-            self.set_heading(place, heading)
-        return self
 
     def _found(self, place: SubjectKey, memory: Memory) -> _Stored:
         key = memory_id(place, memory)
@@ -473,6 +514,7 @@ class MemoryRows:
 
     def set_heading(self, place: SubjectKey, heading: Heading) -> None:
         """Set the name and the visits of a place, which is created if it is missing."""
+        self._scope.check(place)
         row = self._place_of(place)
         if row is None or heading != row.heading:
             self._set_heading(place, heading)
@@ -483,29 +525,30 @@ class MemoryRows:
 
     def remove_place(self, place: SubjectKey) -> None:
         """Delete the row of a place without memories."""
+        self._scope.check(place)
         if (row := self._place_of(place)) is not None:
             self._put("DELETE FROM zorkgpt_places WHERE number = %s", [(row.number,)])
             self._places[place] = None
 
-    def _count_visits(
-        self, place: SubjectKey, name: str, episodes: Sequence[int | str], *, only_new: bool = False
-    ) -> None:
-        """Count visits to a place, which is created if it is missing.
-
-        Args:
-            only_new: Count only episodes without a visit.
-        """
+    def count_visits(self, place: SubjectKey, name: str, episodes: Sequence[int | str]) -> None:
+        """Count a visit to a place in each of these episodes. Creates it if it is missing, like other subjects."""
+        self._scope.check(place)
         row = self._place_of(place)
-        if only_new and row is not None and row.heading.episodes and set(episodes).issubset(row.heading.episodes):
-            return
         heading = Heading(single_spaced(name)) if row is None else row.heading
         if is_place(place):
-            if only_new:
-                known = heading.episodes
-                episodes = [each for each in episodes if not any(same_episode(each, other) for other in known)]
             every = unique_episodes((*heading.episodes, *episodes))
-            visits = max(heading.visits, len(every)) if only_new else heading.visits + len(episodes)
-            heading = heading._replace(visits=visits if episodes else heading.visits, episodes=every)
+            heading = heading._replace(visits=heading.visits + len(episodes), episodes=every)
+        if row is None or heading != row.heading:
+            self._set_heading(place, heading)
+
+    def _count_new_visit(self, place: SubjectKey, name: str, episode: int | str) -> None:
+        """Count a visit in an episode if the place has none in it. Creates it if it is missing."""
+        row = self._place_of(place)
+        heading = Heading(single_spaced(name)) if row is None else row.heading
+        known = heading.episodes
+        if is_place(place) and episode not in known and not any(same_episode(episode, other) for other in known):
+            every = (*known, episode)
+            heading = heading._replace(visits=max(heading.visits, len(every)), episodes=every)
         if row is None or heading != row.heading:
             self._set_heading(place, heading)
 
@@ -520,10 +563,10 @@ class MemoryRows:
         return "" if row is None else row.heading.name
 
     def _write(self) -> None:
-        """Write the waiting rows, or drop them if their transaction was undone."""
-        counted, new, self._counted, self._new = self._counted, self._new, {}, []
-        if not self._database.is_changing or not (counted or new):
+        """Write the waiting rows."""
+        if not (self._counted or self._new):
             return
+        counted, new, self._counted, self._new = self._counted, self._new, {}, []
         self._write_places(counted)
         numbers = self._database.numbers("zorkgpt_memories", len(new))
         self._insert_rows(
@@ -589,6 +632,12 @@ class MemoryRows:
         self._database.put(query, parameters)
 
 
+def titled_each(lasting: MemoryRows, wanted: Sequence[tuple[SubjectKey, str]]) -> list[Memory | None]:
+    """Return the first current memory for each place and title. White space is ignored, case is not."""
+    candidates = by_place(lasting.find(Filters(among={(place, folded(title)) for place, title in wanted})))
+    return [titled(candidates.get(place, ()), title) for place, title in wanted]
+
+
 _HAS_MARK = (
     "(SELECT 1 FROM zorkgpt_metadata AS other WHERE other.mark = %s AND other.place = zorkgpt_memories.place "
     "AND other.number = zorkgpt_memories.number) = 1"
@@ -619,8 +668,10 @@ def _conditions(wanted: Filters) -> tuple[list[str], list[object]]:
     return conditions, values
 
 
-def _ranges(prefix: Prefix | None) -> list[tuple[str, str]]:
-    return [("", _LAST_PLACE)] if prefix is None else ranges_of(prefix)
+def _common(ranges: Sequence[tuple[str, str]], others: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the ranges of what is in one of the ranges, and in one of the others."""
+    both = [(max(first, other), min(end, other_end)) for first, end in ranges for other, other_end in others]
+    return [(first, end) for first, end in both if first < end]
 
 
 def _pages(values: Sequence[_Value]) -> Iterator[Sequence[_Value]]:

@@ -3,14 +3,13 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from copy import copy
 from dataclasses import replace
 from itertools import takewhile
 from sys import maxsize
 from typing import Any, NamedTuple, Protocol
 
 from zorkgpt.bounded import RECORD, parse_json
-from zorkgpt.errors import MemoryStoreError, OutOfBounds
+from zorkgpt.errors import OutOfBounds
 from zorkgpt.memory.checks import utc_now
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
@@ -18,7 +17,6 @@ from zorkgpt.memory.places import (
     UNSEARCHED_COLUMN,
     column_of,
     place_in,
-    place_in_words,
     place_order,
     ranges_of,
     render_place,
@@ -91,17 +89,14 @@ class Journal:
     """Every change of a memory, lasting or ephemeral, and every visit in a turn, in order.
 
     Positions are row numbers.
+
+    Args:
+        scope: Records of other places are left out.
     """
 
-    def __init__(self, database: Rows) -> None:
+    def __init__(self, database: Rows, scope: PlaceScope = EVERYWHERE) -> None:
         self._database = database
-        self._scope = EVERYWHERE
-
-    def within(self, scope: PlaceScope) -> "Journal":
-        """Return the journal without the records of places outside a scope."""
-        table = copy(self)
-        table._scope = scope
-        return table
+        self._scope = scope
 
     def size(self) -> int:
         """Return the position of the last record. 0 if there is none."""
@@ -142,8 +137,7 @@ class Journal:
         """Add records at the end."""
         new = list(records)
         for record in new:
-            if not self._scope.contains(place := record.change.location_id):
-                raise MemoryStoreError(f"{place_in_words(place)} is outside the scope {self._scope.path}.")
+            self._scope.check(record.change.location_id)
         columns = "place, source, episode, memory, kind, at, record, turn_episode, turn, reverted_by"
         self._database.put(
             f"INSERT INTO zorkgpt_journal ({columns}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
@@ -414,16 +408,13 @@ class AnswerTable:
     """The answers of a model, by the keys of the questions.
 
     Args:
-        prefix: The prefix of all keys. It separates scopes, because answers may contain text from their scope.
+        scope: The scope of the questions. Answers may contain text from their scope.
     """
 
-    def __init__(self, database: Rows, prefix: str = "") -> None:
+    def __init__(self, database: Rows, scope: PlaceScope = EVERYWHERE) -> None:
         self._database = database
-        self._prefix = prefix
-
-    def within(self, scope: PlaceScope) -> "AnswerTable":
-        """Return the table of the questions in a scope."""
-        return AnswerTable(self._database, f"{render_place(scope.path)} ")
+        self._prefix = f"{render_place(scope.path)} " if scope.path else ""
+        """The prefix of all keys."""
 
     def get(self, key: str) -> object:
         """Return the answer to a question as plain values. None if there is none."""

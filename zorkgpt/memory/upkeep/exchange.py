@@ -21,9 +21,9 @@ from zorkgpt.memory.storage.document import Document, Shown, render
 from zorkgpt.memory.storage.earlier import EarlierStore
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import dated, differences, with_history_of
-from zorkgpt.memory.storage.lasting import EVERY, by_place, heading_of
+from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.storage.markdown import read_document
-from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.sql_store import Store
 from zorkgpt.record.events import EventKind, Events
 from zorkgpt.text import quoted
 
@@ -200,7 +200,7 @@ def _relative_document(store: Store) -> Document:
     lasting, shown = store.lasting, dict[SubjectKey, Shown]()
     for place, memories in by_place(lasting.find(EVERY)).items():
         kept = [replace(memory, id=memory_id(place, memory)) for memory in memories]
-        shown[store.scope.relative(place)] = heading_of(lasting, place), kept
+        shown[store.scope.relative(place)] = lasting.heading(place), kept
     return Document().showing(shown)
 
 
@@ -254,12 +254,12 @@ def convert(source: Store | EarlierStore, target: Store) -> int:
             new = (
                 dated(change, utc_now(), "agent").memory if version is None else with_history_of(change.memory, version)
             )
-            draft.lasting.applied(replace(change, after=new))
+            draft.lasting.apply(replace(change, after=new))
         draft.lay_out(document)
         if not isinstance(source, EarlierStore):
             unsearched = ((subject, memory) for subject in UNSEARCHED for memory in source.lasting.memories(subject))
             for subject, memory in unsearched:
-                draft.lasting.applied(Change("added", subject, "", None, memory))
+                draft.lasting.apply(Change("added", subject, "", None, memory))
             Events(target.database).copy(Events(source.database), EventKind.TRAIL)
     return document.count()
 

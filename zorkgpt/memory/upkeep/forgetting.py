@@ -18,7 +18,7 @@ from zorkgpt.memory.storage.earlier import earlier_store
 from zorkgpt.memory.storage.escaping import single_spaced
 from zorkgpt.memory.storage.lasting import EVERY, Prefix
 from zorkgpt.memory.storage.markdown import sidecar
-from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.sql_store import Store
 from zorkgpt.memory.storage.traces import Traces, document_without, event_without, line_without, value_without
 from zorkgpt.record.events import Events
 from zorkgpt.text import indented

@@ -9,8 +9,8 @@ from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.escaping import single_spaced
 from zorkgpt.memory.storage.history import COUNTED, PERSON_SOURCES, HistoryRecord
-from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.reverting import COUNTS, WHEN_SEEN, Reversion, revert
+from zorkgpt.memory.storage.sql_store import Store
 from zorkgpt.memory.storage.versions import is_current, same_words
 from zorkgpt.text import number_of
 
