@@ -242,7 +242,7 @@ class SimpleMemoryManager(AgentMemory):
 
         If `first_look` is set in the context, the same question covers the destination: don't call `record_arrival`.
         """
-        self.learn_from(self.take_turn(location_id, location_name, action, response, z_machine_context))
+        self._learner.learn(self.take_turn(location_id, location_name, action, response, z_machine_context))
 
     def record_arrival(
         self,
@@ -252,7 +252,9 @@ class SimpleMemoryManager(AgentMemory):
         z_machine_context: ZMachineContext | Mapping[str, object] | None = None,
     ) -> None:
         """Learn from the first description of a location in this episode. Never raises."""
-        self.learn_from(self.take_turn(location_id, location_name, "", description, z_machine_context, arrival=True))
+        self._learner.learn(
+            self.take_turn(location_id, location_name, "", description, z_machine_context, arrival=True)
+        )
 
     def take_turn(
         self,

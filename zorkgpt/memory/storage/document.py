@@ -25,7 +25,7 @@ from zorkgpt.memory.storage.section import (
 )
 from zorkgpt.memory.storage.versions import differing
 
-Shown = tuple[Heading | None, Sequence[Memory]]
+ShownPlace = tuple[Heading | None, Sequence[Memory]]
 """What a document shows of a place. The heading is None if the place doesn't exist."""
 
 TITLE = b"# Location Memories"
@@ -103,7 +103,10 @@ class Document:
         return self if all(map(is_, sections, self.sections)) else replace(self, sections=sections)
 
     def showing(
-        self, wanted: Mapping[SubjectKey, Shown], *, may_add: Callable[[SubjectKey, Memory], bool] = lambda *_: True
+        self,
+        wanted: Mapping[SubjectKey, ShownPlace],
+        *,
+        may_add: Callable[[SubjectKey, Memory], bool] = lambda *_: True,
     ) -> "Document":
         """Return the document with other memories and visits of some places. Everything else stays as it is.
 

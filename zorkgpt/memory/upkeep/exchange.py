@@ -17,7 +17,7 @@ from zorkgpt.memory.places import UNSEARCHED, place_from_json, place_in_words, p
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.changes import Change
-from zorkgpt.memory.storage.document import Document, Shown, render
+from zorkgpt.memory.storage.document import Document, ShownPlace, render
 from zorkgpt.memory.storage.earlier import EarlierStore
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import dated, differences, with_history_of
@@ -197,7 +197,7 @@ def _is_empty(store: Store) -> bool:
 
 
 def _relative_document(store: Store) -> Document:
-    lasting, shown = store.lasting, dict[SubjectKey, Shown]()
+    lasting, shown = store.lasting, dict[SubjectKey, ShownPlace]()
     for place, memories in by_place(lasting.find(EVERY)).items():
         kept = [replace(memory, id=memory_id(place, memory)) for memory in memories]
         shown[store.scope.relative(place)] = lasting.heading(place), kept
