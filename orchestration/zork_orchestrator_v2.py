@@ -94,6 +94,7 @@ class ZorkOrchestratorV2:
             seed=options.seed,
             opening=text,
             background=self.services.background.enabled,
+            memory=self.services.config.memory_of_run(remember=memory is not None),
         )
         self.managers.objectives.open()
         if memory:

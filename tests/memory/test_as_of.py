@@ -15,7 +15,6 @@ from zorkgpt.cli.memories import app
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.provenance import is_known
 from zorkgpt.memory.storage.lasting import by_place
-from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.viewer.memory_threads import MemoryThreads
 from zorkgpt.viewer.run_files import open_run
@@ -77,8 +76,8 @@ def test_as_of_after_a_restored_journal(tmp_path):
     play.turn(2, adds("B"), invalidates("A"))
     play.turn(3, adds("C"))
     path = tmp_path / "Memories.md"
-    reader = MemoryThreads(sidecar(path), path)
-    reader.refresh()
+    reader = MemoryThreads(path.parent)
+    reader.refresh(path.name)
     assert len(reader.of_place(5)) == 3
     resumed = Play(tmp_path, 2)
     resumed.manager.revert_to(point)
@@ -86,7 +85,7 @@ def test_as_of_after_a_restored_journal(tmp_path):
     resumed.turn(3)
     for turn, titles in ((1, ["A"]), (2, ["A", "Another"]), (9, ["A", "Another"])):
         assert [memory.title for memory in resumed.manager.as_of(2, turn)[5]] == titles
-    reader.refresh()
+    reader.refresh(path.name)
     assert [[version["kind"] for version in thread] for thread in reader.of_place(5)] == [["added"], ["added"]]
 
 
@@ -171,8 +170,7 @@ def test_every_view_has_an_edit_in_the_same_turn(tmp_path):
 
         def page(turn):
             [thread] = files.threads.of_place(181)
-            texts = [each["set"].get("text") for each in thread if each["at"] <= 1_000_000 + turn]
-            return [text for text in texts if text][-1:]
+            return [each["memory"]["text"] for each in thread if each["at"] <= 1_000_000 + turn][-1:]
 
         for view in (as_of, of_history, explanation, command, page):
             assert [view(turn) for turn in (4, 10, 19, 20, 25)] == [

@@ -14,14 +14,12 @@ WANDERING = ("north", "south", "north", "take milestone", "drop letter", "take l
 
 
 def memories_of_page(threads: list[list[dict[str, Any]]], at: int) -> list[tuple]:
-    """Return the state of each memory at this time, built from its versions as the page does."""
+    """Return the state of each memory at this time, as the page does."""
     states = []
     for thread in threads:
         versions = [version for version in thread if version["at"] <= at]
         if versions and not versions[-1].get("gone"):
-            state: dict[str, Any] = {}
-            for version in versions:
-                state |= version["set"]
+            state = versions[-1]["memory"]
             states.append(tuple(state[name] for name in FIELDS))
     return sorted(states)
 
@@ -53,6 +51,6 @@ def test_page_agrees_with_library_on_ephemeral_memories(tmp_path):
         run.play_episode()
         run.play_episode()
     threads = open_run(tmp_path).threads
-    first = [thread[0]["set"] for place in threads.places() for thread in threads.of_place(place)]
+    first = [thread[0]["memory"] for place in threads.places() for thread in threads.of_place(place)]
     assert "ephemeral" in {memory["persistence"] for memory in first}
     assert count_agreements(tmp_path) > 30

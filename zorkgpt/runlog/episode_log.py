@@ -14,6 +14,7 @@ from session.history import TurnRecord
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import WorkdirError, ZorkGPTError
 from zorkgpt.memory.models import MemoryEvent
+from zorkgpt.memory.storage.addresses import without_password
 from zorkgpt.record.events import EventKind, EventRow, Events
 from zorkgpt.run_folder import run_directory
 from zorkgpt.runlog.episodes import append_line
@@ -70,6 +71,7 @@ class EpisodeLog:
         seed: int,
         opening: str,
         background: bool,
+        memory: str,
     ) -> EpisodeStarted:
         """Start the log of an episode and return its first event."""
         state = self._state
@@ -84,6 +86,7 @@ class EpisodeLog:
             location_id=state.current_room_id,
             location=state.current_room_name_for_map,
             background=background,
+            memory=without_password(memory),
         )
         self._begin(b"")
         self.write(event)

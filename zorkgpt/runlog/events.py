@@ -68,6 +68,8 @@ class EpisodeStarted:
     location: str = ""
     background: bool = False
     """Whether questions were asked in the background while turns were played."""
+    memory: str = ""
+    """The name of the memory file in the story's folder, or the address of the memory without its password."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,6 @@ class Answers:
                 "map": files.map.changes,
                 "memory": files.threads.changes,
                 "damage": files.damage(),
-                "differing": files.threads.differing,
             }
 
     def overview(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from zorkgpt.errors import MemoryConflict, MemoryEditError, MemoryStoreError, ViewerError
 from zorkgpt.memory.editing import Edit, edit, undo_last_change
 from zorkgpt.memory.models import SubjectKey, fields_of
+from zorkgpt.memory.parts import open_store
 from zorkgpt.memory.places import parse_place
-from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.viewer.access import AccessControl, AccessRules, may_edit
 from zorkgpt.viewer.answers import Answers, NotInRun, several_runs
 from zorkgpt.viewer.follow import Follower
@@ -57,12 +58,12 @@ def change(files: RunFiles, place: SubjectKey, body: bytes) -> tuple[int, dict[s
     changes = Edit(**requested.model_dump(exclude={"title", "expected", "undo"}))
     try:
         # Opened for each edit, so that the store doesn't stay in memory.
-        store = MarkdownStore(files.memory_path)
-        title, expected = requested.title, requested.expected
-        if requested.undo:
-            memory = undo_last_change(store, place, title, expected=expected)
-        else:
-            memory = edit(store, place, title, changes, expected=expected)
+        with closing(open_store(files.memory)) as store:
+            title, expected = requested.title, requested.expected
+            if requested.undo:
+                memory = undo_last_change(store, place, title, expected=expected)
+            else:
+                memory = edit(store, place, title, changes, expected=expected)
     except MemoryConflict as error:
         return 409, {"error": str(error)}
     except MemoryEditError as error:

@@ -1,4 +1,4 @@
-"""Follow a log or journal that another process writes, and make its values safe for the page."""
+"""Follow a log that another process writes, and make its values safe for the page."""
 
 import json
 import os
@@ -10,13 +10,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from zorkgpt.bounded import RECORD, json_object
-from zorkgpt.errors import MemoryStoreError
 from zorkgpt.log_files import UNREADABLE, packed, unpacked, unpacked_size
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import is_place, render_place
-from zorkgpt.memory.storage.history import HistoryRecord
-from zorkgpt.memory.storage.sqlite import SqliteDatabase
-from zorkgpt.memory.storage.tables import Journal
 
 SHOWN_CHARACTERS = 4000
 """Maximum length of a text in a list."""
@@ -221,60 +217,6 @@ def parsed(line: bytes) -> dict[str, Any] | None:
     return json_object(line.decode("utf-8", "replace"), RECORD)
 
 
-class JournalRecords:
-    """A reader that yields each record of the journal once."""
-
-    def __init__(self, database: SqliteDatabase) -> None:
-        self.database = database
-        self._journal = Journal(database)
-        self.end = 0
-        """The position of the last record read."""
-        self.unreadable = 0
-        """The number of invalid records."""
-        self.trouble = ""
-        """Why an existing file can't be read, or ""."""
-        self._last = ""
-        """The time of the last record read."""
-        self._returned = 0
-        """See `Journal.last_return`. A later return takes back changes that were read."""
-
-    def was_replaced(self) -> bool:
-        """Return whether records that were read no longer exist or were taken back, so that a new reader is needed."""
-        if self._is_foreign():
-            return self.end > 0
-        try:
-            is_the_same = self._journal.time_at(self.end) == self._last
-            return not is_the_same or (self.end > 0 and self._journal.last_return() != self._returned)
-        except MemoryStoreError:
-            return False
-
-    def new(self) -> Iterator[HistoryRecord]:
-        """Yield every record since the last call, except those of turns that are played again."""
-        if self._is_foreign():
-            self.trouble = "not a regular file"
-            return
-        try:
-            if self.end == 0:
-                self._returned = self._journal.last_return()
-            for position, record in self._journal.read(self.end):
-                self.end = position
-                if record is None:
-                    self.unreadable += 1
-                elif not record.is_of_repeated_turn:
-                    yield record
-            self._last = self._journal.time_at(self.end)
-        except MemoryStoreError as error:
-            self.trouble = str(error)
-        else:
-            self.trouble = self.database.trouble and "damaged"
-
-    def damage(self) -> dict[str, Any] | None:
-        """Return the problems of the journal. None if all of it can be shown."""
-        if not (self.unreadable or self.trouble):
-            return None
-        return {"unreadable": self.unreadable, "trouble": self.trouble, "half_written": False}
-
-    def _is_foreign(self) -> bool:
-        """Return whether the file is a link, which may leave the run, or not a regular file."""
-        path = self.database.path
-        return path.is_symlink() or (path.exists() and not path.is_file())
+def is_foreign(path: Path) -> bool:
+    """Return whether a file is a link, which may leave the run, or not a regular file."""
+    return path.is_symlink() or (path.exists() and not path.is_file())

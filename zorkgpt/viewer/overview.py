@@ -12,7 +12,7 @@ from zorkgpt.memory.places import is_place, place_to_json
 from zorkgpt.runlog.episodes import repeated_failures
 from zorkgpt.viewer.episode_index import DIED, FAILED, CallIndex, EpisodeIndex
 from zorkgpt.viewer.json_lines import cut, turn_key
-from zorkgpt.viewer.memory_threads import Thread, disproved_at
+from zorkgpt.viewer.memory_threads import Thread
 from zorkgpt.viewer.run_files import RunFiles
 
 _ACTION_CHARACTERS = 120
@@ -118,16 +118,14 @@ def memory_list(files: RunFiles) -> list[dict[str, Any]]:
 
 
 def _memory_row(files: RunFiles, place: SubjectKey, number: int, thread: Thread) -> dict[str, Any]:
-    memory: dict[str, Any] = {}
-    for version in thread:
-        memory |= version["set"]
+    memory = thread[-1]["memory"]
     shown = _shown_turns(files, place, thread)
     return {name: memory.get(name) for name in _FIELDS} | {
         "place": place_to_json(place),
         "thread": number,
         "title": cut(memory.get("title"), 300),
         "contested": sum(version["kind"] == "contested" for version in thread),
-        "disproved": disproved_at(thread) is not None,
+        "disproved": any("disproved" in version for version in thread),
         "gone": bool(thread[-1].get("gone")),
         "first": thread[0]["at"],
         "last": thread[-1]["at"],
@@ -138,7 +136,7 @@ def _memory_row(files: RunFiles, place: SubjectKey, number: int, thread: Thread)
 
 def _shown_turns(files: RunFiles, place: SubjectKey, thread: Thread) -> list[tuple[int, int]]:
     """Return (episode, turn) of each turn whose prompt contained the memory, while the memory existed."""
-    titles = {version["set"]["title"] for version in thread if isinstance(version["set"].get("title"), str)}
+    titles = {version["memory"]["title"] for version in thread}
     first, last = thread[0]["at"], thread[-1]["at"]
     is_gone = bool(thread[-1].get("gone"))
     shown: set[tuple[int, int]] = set()

@@ -8,7 +8,8 @@ from typing import Any
 from session.game_configuration import GameConfiguration
 from zorkgpt.errors import RunLogError
 from zorkgpt.memory.models import SubjectKey
-from zorkgpt.memory.storage.markdown import sidecar
+from zorkgpt.memory.storage.addresses import without_password
+from zorkgpt.memory.storage.postgres import is_postgres
 from zorkgpt.run_folder import MODEL_CALLS, RUNS, episodes_in, run_directory
 from zorkgpt.viewer.episode_index import CallIndex, EpisodeIndex
 from zorkgpt.viewer.json_lines import text, turn_key, whole_number
@@ -32,13 +33,12 @@ class RunFiles:
         self.workdir = workdir
         self.only = only
         self.config = config or GameConfiguration()
-        self.memory_path = workdir / self.config.memory_file
         self.lock = threading.RLock()
         """Held while reading, because requests come from several threads."""
         self.episodes: dict[int, EpisodeIndex] = {}
         self.calls: dict[int, CallIndex] = {}
         self.map = MapTimeline()
-        self.threads = MemoryThreads(sidecar(self.memory_path), self.memory_path)
+        self.threads = MemoryThreads(workdir)
         self._mapped: dict[int, tuple[int, int]] = {}
         """Episode → its generation and the number of its turns in the map."""
 
@@ -52,7 +52,22 @@ class RunFiles:
                 if episode.refresh():
                     self._update_map(episode)
             latest = max(((number, index.last_turn) for number, index in self.episodes.items()), default=(0, 0))
-            self.threads.refresh(latest)
+            self.threads.refresh(self._memory_name(), latest)
+
+    @property
+    def memory(self) -> Path | str:
+        """The path of the memory, or its address."""
+        name = self._memory_name()
+        return name if is_postgres(name) else self.workdir / name
+
+    def _memory_name(self) -> str:
+        """Return the name of the memory file, or the address of the memory: that of the newest episode."""
+        configured = self.config.memory_of_run()
+        recorded = [text(self.episodes[number].started.get("memory")) for number in sorted(self.episodes)]
+        newest = next(filter(None, reversed(recorded)), configured)
+        # A path may leave the run, and only the configured address has a password.
+        is_valid = is_postgres(newest) or (Path(newest).name == newest and newest != "..")
+        return configured if not is_valid or newest == without_password(configured) else newest
 
     def damage(self) -> list[dict[str, Any]]:
         """Return the files that can't be shown completely. Model calls are included as far as they were read."""
@@ -66,11 +81,7 @@ class RunFiles:
         for number in sorted(self.episodes):
             for lines in (self.episodes[number].lines, self.calls[number].lines):
                 add(lines.path, lines.damage(), number)
-        add(self.threads.journal.database.path, self.threads.journal.damage())
-        memory = self.threads.file
-        if memory.unreadable or memory.trouble:
-            add(memory.path, {"unreadable": memory.unreadable, "trouble": memory.trouble})
-        return rows_of_damage
+        return rows_of_damage + [{"file": file, "episode": None} | damage for file, damage in self.threads.damage()]
 
     def calls_of(self, episode: int) -> CallIndex:
         """Return an episode's model calls, which are read on demand."""

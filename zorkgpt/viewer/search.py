@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from zorkgpt.memory.models import INVALIDATION_MARKER, Persistence, SubjectKey
+from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import place_to_json
 from zorkgpt.viewer.episode_index import (
     CONTESTED,
@@ -17,7 +17,6 @@ from zorkgpt.viewer.episode_index import (
     searched_texts,
 )
 from zorkgpt.viewer.json_lines import cut, text, turn_key, whole_number
-from zorkgpt.viewer.memory_threads import Thread, disproved_at
 from zorkgpt.viewer.run_files import RunFiles
 
 SHOWN = 100
@@ -35,8 +34,9 @@ EVENTS = {
     "error": _MODEL_ERROR,
 }
 """Filters for turns → bits of the column `marks`."""
-LEARNED, DISPROVED = "learned", "disproved"
-"""Filters for lasting memories, by their history."""
+FATES = {"learned", "disproved"}
+"""Filters for lasting memories, by the marks of their versions."""
+_SEARCHED = ("text", "title")
 
 
 class _Hit(NamedTuple):
@@ -64,7 +64,7 @@ class Search:
         self._wanted = 0
         for name in events:
             self._wanted |= EVENTS.get(name, 0)
-        self._fates = {LEARNED, DISPROVED} & {*events}
+        self._fates = FATES & {*events}
         self._memories: list[_MemoryText] = []
 
     def answer(self, start: int) -> dict[str, Any]:
@@ -119,29 +119,18 @@ class Search:
         """Yield the versions of memories whose title, text or reason contains the query."""
         for place in self._files.threads.places():
             for thread in self._files.threads.of_place(place):
-                memory: dict[str, Any] = {}
-                for version in thread:
-                    memory |= version["set"]
-                    has_fate = self._has_fate(thread, version, memory)
+                for before, version in zip([{}, *(version["memory"] for version in thread)], thread, strict=False):
+                    memory, has_fate = version["memory"], any(name in version for name in self._fates)
                     if not has_fate and (not self._query or (self._fates and not self._wanted)):
                         continue
                     # For a learned or disproved memory, search all fields. Otherwise, search only the changed ones.
-                    fields = memory if has_fate else version["set"]
-                    texts = [text(version.get("reason")), text(fields.get("text")), text(fields.get("title"))]
+                    fields = [name for name in _SEARCHED if has_fate or memory[name] != before.get(name)]
+                    texts = [text(version.get("reason")), *(text(memory[name]) for name in fields)]
                     episode, turn = divmod(version["at"], turn_key(1, 0))
                     contains = any(self._query in words.lower() for words in texts)
                     if contains and (has_fate or self._has_wanted_event(marks.get(episode, {}).get(turn, 0))):
                         self._memories.append(_MemoryText(place, text(memory.get("title")), texts))
                         yield _Hit(episode, turn, "memory", len(self._memories) - 1)
-
-    def _has_fate(self, thread: Thread, version: dict[str, Any], memory: dict[str, Any]) -> bool:
-        """Return whether this version made or disproved a lasting memory and matches a filter for that."""
-        if not self._fates or memory.get("persistence") == Persistence.EPHEMERAL:
-            return False
-        disproved = memory.get("superseded_by") == INVALIDATION_MARKER and version["at"] == disproved_at(thread)
-        return (LEARNED in self._fates and version is thread[0]) or (
-            DISPROVED in self._fates and disproved and "superseded_by" in version["set"]
-        )
 
     def _row(self, hit: _Hit) -> dict[str, Any]:
         row: dict[str, Any] = {"episode": hit.episode, "turn": hit.turn, "kind": hit.kind}

@@ -30,6 +30,11 @@ def check_address(path: object) -> None:
         )
 
 
+def without_password(memory: str) -> str:
+    """Return the name of a memory file as it is, and an address of PostgreSQL without its password."""
+    return PostgresDatabase(memory, lock_timeout_s=LOCK_TIMEOUT_S).url if is_postgres(memory) else memory
+
+
 def open_record(folder: Path, memory: str) -> SqliteDatabase | PostgresDatabase:
     """Return the database of a memory, which also has the events of its episodes. Reading creates no file.
 

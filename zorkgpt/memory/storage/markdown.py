@@ -77,7 +77,12 @@ def read_document(path: Path) -> Document:
 
 
 class MarkdownStore(SqliteFileStore):
-    """A memory file and its record."""
+    """A memory file and its record.
+
+    Args:
+        only_reads: Whether an edit of the file is read without recording it, and a file that is damaged or unreadable
+            is ignored.
+    """
 
     has_file = True
 
@@ -88,9 +93,13 @@ class MarkdownStore(SqliteFileStore):
         *,
         lock_timeout_s: float = LOCK_TIMEOUT_S,
         disk: Disk | None = None,
+        only_reads: bool = False,
     ) -> None:
         self.file = AtomicFile(path, lock_timeout_s=lock_timeout_s, error=MemoryStoreError, disk=disk)
         database = sidecar(self.file.path, timeout_s=lock_timeout_s)
+        self.trouble = ""
+        """Why the file is ignored, so that only the record is read. "" if it is not."""
+        self._only_reads = only_reads
         self._digest = ""
         """The digest of the file when it was last read or written. "" if there was no file."""
         self._seen: tuple[Stamp, tuple[int, ...]] | None = None
@@ -203,7 +212,7 @@ class MarkdownStore(SqliteFileStore):
             if (read := self._read_again()) is None:
                 return
             data, stamp = read
-            if self.database.exists():
+            if self.database.exists() and not self._only_reads:
                 try:
                     with self.file.locked(timeout_s=0):
                         self._catch_up()
@@ -239,8 +248,16 @@ class MarkdownStore(SqliteFileStore):
     def _read_again(self) -> tuple[bytes | None, Stamp] | None:
         """Read the file. None if it shows the record."""
         self.database.leave_copy()
-        data, stamp = self._read()
-        if self._last_shown().digest != digest_of(data):
+        try:
+            data, stamp = self._read()
+            self.trouble = (
+                "damaged" if self._only_reads and data is not None and self._replacement(data) is not None else ""
+            )
+        except MemoryStoreError as error:
+            if not self._only_reads:
+                raise
+            data, stamp, self.trouble = None, self.file.stamp(), str(error)
+        if self._last_shown().digest != digest_of(data) and not self.trouble:
             return data, stamp
         if self._digest != digest_of(data):
             self._document = None
@@ -251,7 +268,7 @@ class MarkdownStore(SqliteFileStore):
     def _read(self) -> tuple[bytes | None, Stamp]:
         """Read the file. If it is damaged, replace it."""
         data, stamp = self.file.read()
-        if data is not None and self._replacement(data) is not None:
+        if not self._only_reads and data is not None and self._replacement(data) is not None:
             with self.file.locked():
                 recovery = self.file.recover(self._replacement)
             if recovery is not None:
@@ -466,16 +483,6 @@ class MarkdownStore(SqliteFileStore):
             self._mark_shown()
         self._seen = written, self._seen[1]
         self._messages.written(len(data))
-
-
-def is_awaited(database: SqliteDatabase, digest: str) -> bool:
-    """Return whether the file with this digest does not yet show the last change of the record.
-
-    Raises:
-        MemoryStoreError: If the record can't be read.
-    """
-    rows = database.rows("SELECT digest FROM zorkgpt_shown ORDER BY number DESC LIMIT 2")
-    return len(rows) == 2 and rows[1] == (digest,)
 
 
 def digest_of(data: bytes | None) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from itertools import chain
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
 
 from zorkgpt.errors import MemoryStoreError, first_format, reason_of
 from zorkgpt.extras import importing
@@ -52,6 +53,8 @@ _MOST_ROWS = 1_000
 """Maximum number of rows that one statement inserts."""
 _VALUES = re.compile(r"VALUES (\([%s, ]+\))$")
 
+_NAME = re.compile(r"[\w.-]+")
+"""The name of a host. Other hosts, such as folders of sockets, need their own parameter in a URL."""
 _SCHEME = re.compile(r"postgres(ql)?(\+\w+)?:", re.IGNORECASE)
 
 
@@ -102,6 +105,15 @@ class PostgresDatabase:
         """Whether the open transaction is that of `turn`."""
         self._depth = 0
         """The number of nested transactions. If it is not 0, a lost connection is not opened again."""
+
+    @property
+    def url(self) -> str:
+        """The address without passwords, in a form that can be opened again. `address` is the form for people."""
+        rest = {name: str(value) for name, value in self._given.items() if "password" not in name}
+        user = f"{quote(rest.pop('user'), safe='')}@" if rest.get("user") else ""
+        host = rest.pop("host") if _NAME.fullmatch(rest.get("host", "")) else ""
+        database, query = quote(rest.pop("dbname", ""), safe=""), urlencode(rest, quote_via=quote)
+        return f"postgresql://{user}{host}/{database}{'?' if query else ''}{query}"
 
     @property
     def is_changing(self) -> bool:

@@ -81,8 +81,7 @@ function opened(row) {
   const inner = el("div", {}, el("p", { class: "quiet" }, "Loading…"));
   place(row.place).then(({ threads }) => {
     const thread = threads[row.thread] ?? [];
-    const memory = Object.assign({}, ...thread.map((version) => version.set));
-    inner.replaceChildren(prose(memory.text, "fact"), el("p", { class: "quiet" }, "History"), history(thread), ...turns(row));
+    inner.replaceChildren(prose(thread.at(-1)?.memory.text, "fact"), el("p", { class: "quiet" }, "History"), history(thread), ...turns(row));
   }).catch((error) => inner.replaceChildren(el("p", { class: "empty" }, error.message)));
   return inner;
 }

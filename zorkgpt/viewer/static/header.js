@@ -73,7 +73,6 @@ function notice(row) {
   const words = [...new Set([run.lost, run.undone, run.missing, run.done].filter(Boolean))];
   if (row?.later_version) words.push(`Parts of this log were written by a newer version (format ${row.later_version}) and are not shown.`);
   for (const one of run.damage) if (view.screen === "overview" || [null, view.episode].includes(one.episode)) words.push(...told(one));
-  if (run.differing) words.push(`${count(run.differing, "memory", "memories")} differ${run.differing === 1 ? "s" : ""} between the memory file and its history; the file is shown.`);
   places.notice.hidden = words.length === 0;
   places.notice.textContent = words.join(" ");
 }

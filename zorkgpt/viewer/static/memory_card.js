@@ -5,7 +5,8 @@ import { parted, run } from "./run.js";
 export function stateAt(thread, at) {
   const versions = thread.filter((version) => version.at <= at);
   if (!versions.length) return null;
-  return { memory: Object.assign({}, ...versions.map((version) => version.set)), versions, gone: Boolean(versions.at(-1).gone), later: thread.length - versions.length };
+  const { memory, gone = false } = versions.at(-1);
+  return { memory, gone, versions, later: thread.length - versions.length };
 }
 
 export function memoriesAt(threads, at) {
@@ -39,7 +40,7 @@ const CLASSES = new Map(Object.entries({
 // Ephemeral memories end on this turn.
 const LAST_TURN = 999_999;
 const KIND_NAMES = { added: "added", "seen again": "seen again", invalidated: "marked as wrong", vetoed: "hidden", unvetoed: "shown again", contested: "contradicted", qualified: "limited to a state", credited: "followed" };
-const SOURCES = { hand: "edited in the file", person: "edited by a person", baseline: "present at the start", recovered: "recovered after a crash", file: "from the memory file" };
+const SOURCES = { hand: "edited in the file", person: "edited by a person", baseline: "present at the start", recovered: "recovered after a crash" };
 const KINDS = new Set(["SUCCESS", "FAILURE", "DISCOVERY", "DANGER", "NOTE"]);
 
 // `relied` says why the action of this turn is considered to be based on the memory, or "".

@@ -5,8 +5,8 @@ const SPAN = 1_000_000;
 export const MARK = { failed: 1, died: 2, victory: 4, refused: 8, rejected: 16, wrote: 32, repeated: 64, contested: 128, scored: 256 };
 
 // `connected` is null if unknown. `missing`, `undone`, `done` and `lost` are messages: failed updates, the last failed and the last successful action,
-// and an address that can't be opened. `damage` lists damaged files, `differing` counts memories that differ between the file and its history.
-export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 20, edit: false, connected: null, damage: [], differing: 0, missing: "", undone: "", done: "", lost: "" };
+// and an address that can't be opened. `damage` lists damaged files.
+export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 20, edit: false, connected: null, damage: [], missing: "", undone: "", done: "", lost: "" };
 // `at` is the number of turns played: 0 is the opening. `place` is the selected place, null for the place of the turn.
 // `screen` is "turn", "overview" or "memories"; `sort` and `from` (an episode) order and filter the memories. `panel` is the open panel on a narrow screen, `tab` the memory tab.
 // `beside` are the episodes to compare with, or null; `by` is "place" or "score".
@@ -131,7 +131,7 @@ export async function start(open) {
 
 function takeRun(answer) {
   Object.assign(run, { name: answer.name, names: answer.names, map: answer.map, memory: answer.memory });
-  Object.assign(run, { damage: answer.damage, differing: answer.differing, pageTurns: answer.page_turns });
+  Object.assign(run, { damage: answer.damage, pageTurns: answer.page_turns });
   run.edit = Boolean(answer.edit);
   for (const row of answer.episodes) takeEpisode(row);
 }

@@ -103,29 +103,17 @@ async function writings(turn) {
 }
 
 function writing(event, answer, at) {
-  const found = versionOf(event, answer, at);
-  const memory = found?.memory;
+  const version = (answer?.threads ?? []).flat().find((one) => one.at === at && one.memory.title === event.title);
   const item = el("li", { class: REFUSED.has(event.kind) ? "refused" : "kept" },
     el("span", { class: "what" }, WORDS[event.kind] ?? shorten(event.kind, 40)), el("b", { dir: "auto" }, shorten(event.title, 200)),
     el("span", { class: "quiet" }, `at ${shorten(roomName(event.location_id), 60)}, ${shorten(event.persistence, 20)}${event.turn == null ? "" : `, about turn ${event.turn}`}`));
   if (event.detail) item.append(prose(event.detail, "reason"));
-  const text = event.text || memory?.text || "";
-  const other = found?.version.other ?? (event.other ? { title: "", text: event.other } : null);
+  const text = event.text || version?.memory.text || "";
+  const other = version?.other ?? (event.other ? { title: "", text: event.other } : null);
   if (other) item.append(beside(event.title, text, other.title, other.text, ["This memory", "Compared with"]));
   else if (text && event.kind !== "seen again") item.append(prose(text, "fact"));
-  if (found?.version.reason && found.version.reason !== event.detail) item.append(prose(found.version.reason, "reason"));
+  if (version?.reason && version.reason !== event.detail) item.append(prose(version.reason, "reason"));
   return item;
-}
-
-function versionOf(event, answer, at) {
-  for (const thread of answer?.threads ?? []) {
-    let memory = {};
-    for (const version of thread) {
-      memory = { ...memory, ...version.set };
-      if (version.at === at && memory.title === event.title) return { version, memory };
-    }
-  }
-  return null;
 }
 
 function verdicts(turn) {
