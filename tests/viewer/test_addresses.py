@@ -1,9 +1,11 @@
 """Tests of the page of a run whose memory is in a database."""
 
 import json
+import socket
 
 import pytest
 
+from session.game_configuration import GameConfiguration
 from tests.fixtures.runs import a_run
 from tests.fixtures.viewer import client, started, turn, write_log
 from zorkgpt.memory.storage.addresses import open_record, without_password
@@ -33,15 +35,15 @@ def workdir(tmp_path, settings):
 def test_history_of_a_memory_in_a_database_is_shown(workdir, settings):
     [memory] = settings.values()
     remembered = Journal(open_record(workdir, memory)).memories_at(1, 12)
-    api = client(workdir)
+    api = client(workdir, config=GameConfiguration(**settings))
     assert api.get("/api/run").json()["damage"] == []
     shown = [row["title"] for row in api.get("/api/memories").json()["memories"] if row["persistence"] != "ephemeral"]
     lasting = [each.title for memories in remembered.values() for each in memories if each.persistence != "ephemeral"]
     assert sorted(shown) == sorted(lasting) != []
 
 
-def test_memory_in_a_database_can_be_edited(workdir):
-    api = client(workdir, RULES)
+def test_memory_in_a_database_can_be_edited(workdir, settings):
+    api = client(workdir, RULES, config=GameConfiguration(**settings))
     row = next(row for row in api.get("/api/memories").json()["memories"] if row["persistence"] != "ephemeral")
     path = f"/api/places/{json.dumps(row['place'])}" if isinstance(row["place"], int) else "/api/places/game"
     thread = api.get(path).json()["threads"][row["thread"]]
@@ -70,10 +72,23 @@ def test_address_is_recorded_without_its_password(given, recorded):
 
 
 def test_unreachable_database_is_reported(tmp_path):
-    write_log(tmp_path, started(memory="postgresql://nobody@127.0.0.1:1/none"), turn(1))
-    [damage] = client(tmp_path).get("/api/run").json()["damage"]
-    assert damage["file"] == "postgresql://nobody@127.0.0.1:1/none"
+    address = "postgresql://nobody@127.0.0.1:1/none"
+    write_log(tmp_path, started(memory=without_password(address)), turn(1))
+    [damage] = client(tmp_path, config=GameConfiguration(memory_address=address)).get("/api/run").json()["damage"]
+    assert "127.0.0.1" in damage["file"]
     assert "Can't reach PostgreSQL" in damage["trouble"]
+
+
+def test_folder_does_not_choose_the_server(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = without_password(f"postgresql://me@127.0.0.1:{server.getsockname()[1]}/memory")
+        write_log(tmp_path, started(memory=address), turn(1))
+        [damage] = client(tmp_path).get("/api/run").json()["damage"]
+        assert damage["file"] == address
+        assert "memory_address" in damage["trouble"]
+        server.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            server.accept()
 
 
 @pytest.mark.parametrize("name", ["../other/Memories.md", "/etc/passwd", "http://host/memory", ".."])

@@ -61,13 +61,16 @@ class RunFiles:
         return name if is_postgres(name) else self.workdir / name
 
     def _memory_name(self) -> str:
-        """Return the name of the memory file, or the address of the memory: that of the newest episode."""
-        configured = self.config.memory_of_run()
+        """Return the name of the memory file, or the address of the memory."""
+        recorded = self._recorded_memory()
+        # A path may leave the run. A folder from somebody else must not choose the server to connect to.
+        is_in_folder = not is_postgres(recorded) and Path(recorded).name == recorded and recorded != ".."
+        return recorded if recorded and is_in_folder else self.config.memory_of_run()
+
+    def _recorded_memory(self) -> str:
+        """Return what the newest episode records as its memory, without a password. "" if none does."""
         recorded = [text(self.episodes[number].started.get("memory")) for number in sorted(self.episodes)]
-        newest = next(filter(None, reversed(recorded)), configured)
-        # A path may leave the run, and only the configured address has a password.
-        is_valid = is_postgres(newest) or (Path(newest).name == newest and newest != "..")
-        return configured if not is_valid or newest == without_password(configured) else newest
+        return next(filter(None, reversed(recorded)), "")
 
     def damage(self) -> list[dict[str, Any]]:
         """Return the files that can't be shown completely. Model calls are included as far as they were read."""
@@ -81,6 +84,10 @@ class RunFiles:
         for number in sorted(self.episodes):
             for lines in (self.episodes[number].lines, self.calls[number].lines):
                 add(lines.path, lines.damage(), number)
+        recorded = self._recorded_memory()
+        if is_postgres(recorded) and recorded != without_password(self.config.memory_of_run()):
+            trouble = "the settings name no such server. Set memory_address to its address to see the memory's history"
+            rows_of_damage.append({"file": recorded, "episode": None, "trouble": trouble})
         return rows_of_damage + [{"file": file, "episode": None} | damage for file, damage in self.threads.damage()]
 
     def calls_of(self, episode: int) -> CallIndex:
