@@ -146,6 +146,13 @@ def test_filters_find_current_memories_by_default(home):
             assert [hit.memory.title for hit in found] == [title]
 
 
+@pytest.mark.parametrize("k", [10, 10**18, 10**30])
+def test_any_number_of_results_can_be_requested(home, k):
+    with home.open(embeddings=HashingEmbeddings()) as manager:
+        manager.add_memory(5, "Hall", memory("Rusty key"))
+        assert [result.method for result in manager.search("rusty key", k)] == [Method.BOTH]
+
+
 def test_result_names_its_method(path):
     with SimpleMemoryManager.open(path, embeddings=HashingEmbeddings()) as manager:
         manager.add_memory(5, "Hall", memory("A", text="The brass key opens the stone door."))

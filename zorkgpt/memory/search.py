@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
+from sys import maxsize
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.log import get_logger
@@ -31,6 +32,8 @@ _MANY = 1000
 """Above this number of texts, all keys of the vector table are fetched."""
 _FACTOR = 8
 """How many times the requested number of vectors is fetched first, since filters exclude some."""
+_MOST = maxsize // _FACTOR
+"""Maximum number of candidates, so that a database accepts the number of vectors to fetch."""
 
 Near = tuple[SubjectKey, Memory, float]
 """A place, one of its memories, and its cosine."""
@@ -55,7 +58,7 @@ class Searcher:
         """Return the k best results for a query, best first."""
         if not query.strip() or k < 1:
             return []
-        pool = max(_POOL, 3 * k)
+        pool = min(max(_POOL, 3 * k), _MOST)
         ephemeral = self._ephemeral(filters)
         by_words = self._by_words(query, pool, filters, ephemeral)
         by_meaning = self._by_meaning(query, pool, filters, ephemeral)
