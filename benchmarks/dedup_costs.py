@@ -7,6 +7,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,6 @@ from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
-from zorkgpt.embeddings.cache import VectorCache
 from zorkgpt.embeddings.choose import choose_provider
 from zorkgpt.log import get_logger
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
@@ -85,8 +85,9 @@ def opening_ms() -> float:
 
     with tempfile.TemporaryDirectory() as folder:
         path, texts = Path(folder) / "Memories.md", [f"text {number}" for number in range(2000)]
-        VectorCache(Drawn(), SqliteVectors(sidecar(path))).vectors(texts, lasting=True)
-        return median_ms(lambda: VectorCache(Drawn(), SqliteVectors(sidecar(path))).vectors(texts), times=20)
+        opened = partial(EmbeddingIndex, Drawn(), get_logger("benchmark"))
+        opened(table=SqliteVectors(sidecar(path))).vectors(texts)
+        return median_ms(lambda: opened(table=SqliteVectors(sidecar(path))).vectors(texts), times=20)
 
 
 def episodes(story: str | None, count: int, turns: int) -> list[str]:

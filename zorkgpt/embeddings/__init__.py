@@ -1,5 +1,5 @@
 """Text embeddings from the first installed provider.
 
-`provider.py` defines the protocol. `choose.py` chooses a provider. `cache.py` caches vectors, so that no text is
-embedded twice.
+`provider.py` defines the protocol. `choose.py` chooses a provider. `table.py` defines where vectors are stored, and
+`matrix.py` stores them in this process.
 """

@@ -10,7 +10,7 @@ from zorkgpt.fork_locks import new_lock
 class VectorMatrix:
     """A `VectorTable` in the memory of this process."""
 
-    kept = "in this process"
+    kept = ""
 
     def __init__(self) -> None:
         self._models: dict[str, _ModelVectors] = {}

@@ -11,7 +11,7 @@ class VectorTable(Protocol):
 
     @property
     def kept(self) -> str:
-        """Where vectors are stored, and why. For messages."""
+        """Where vectors are stored, for display. "" if only in this process."""
         ...
 
     def find(self, model: str, keys: Sequence[bytes]) -> Mapping[bytes, Vectors]:

@@ -112,7 +112,7 @@ class Searcher:
         vector, provider = index.vector(query), index.provider
         if vector is None or provider is None or self._rebuilds != index.rebuilds:
             return None
-        lasting, table, many = self._store.lasting, index.cache.table, _FACTOR * count
+        lasting, table, many = self._store.lasting, index.table, _FACTOR * count
         if wanted.location_id is None:
             rows = table.nearest(provider.model, vector, many)
             found = _allowed(rows, lasting, wanted)
@@ -129,7 +129,7 @@ class Searcher:
         lasting, is_new = self._store.lasting, self._rebuilds != index.rebuilds
         keys, seen = lasting.text_keys(None if is_new else self._seen)
         if keys:
-            known = index.cache.table.known(index.provider.model, None if len(keys) > _MANY else list(keys))
+            known = index.table.known(index.provider.model, None if len(keys) > _MANY else list(keys))
             new = lasting.find(replace(EVERY, texts=keys - known))
             texts = {memory.text for _, memory in new if memory.text.strip()}
             if texts and index.ready_vectors(list(texts)) is None:

@@ -1,5 +1,6 @@
-"""Tests of the table of vectors."""
+"""Tests of the index of vectors and its table."""
 
+import logging
 import subprocess
 import sys
 
@@ -7,9 +8,9 @@ import numpy as np
 import pytest
 
 from tests.fixtures.hashing import HashingEmbeddings
-from zorkgpt.embeddings.cache import VectorCache
 from zorkgpt.embeddings.matrix import VectorMatrix
 from zorkgpt.errors import EmbeddingError
+from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors
 from zorkgpt.text import key_of
@@ -39,6 +40,10 @@ class Renamed(HashingEmbeddings):
         return -super().embed_batch(texts)
 
 
+def index_of(provider, table):
+    return EmbeddingIndex(provider, logging.getLogger("test"), table=table)
+
+
 @pytest.fixture
 def open_table(tmp_path):
     """Return a function that opens the table as another process would."""
@@ -47,76 +52,89 @@ def open_table(tmp_path):
 
 @pytest.fixture
 def table(open_table):
-    VectorCache(HashingEmbeddings(), open_table()).vectors([DOOR, ROPE], lasting=True)
+    assert index_of(HashingEmbeddings(), open_table()).vectors([DOOR, ROPE]) is not None
     return open_table()
 
 
 def test_text_is_embedded_once(table):
-    cache = VectorCache(Unreachable(), table)
-    assert np.array_equal(cache.vectors([ROPE, DOOR, ROPE]), HashingEmbeddings().embed_batch([ROPE, DOOR, ROPE]))
-    assert (len(cache), cache.rebuilds, DOOR in cache, LAMP in cache) == (2, 0, True, False)
+    index = index_of(Unreachable(), table)
+    assert np.array_equal(index.vectors([ROPE, DOOR, ROPE]), HashingEmbeddings().embed_batch([ROPE, DOOR, ROPE]))
+    assert (index.size, index.rebuilds, index.failures) == (2, 0, 0)
 
 
-def test_unembeddable_text_is_an_error(table):
-    with pytest.raises(EmbeddingError, match="asked"):
-        VectorCache(Unreachable(), table).vectors([DOOR, LAMP])
+def test_unembeddable_text_has_no_vector(table, caplog):
+    index = index_of(Unreachable(), table)
+    assert index.vectors([DOOR, LAMP]) is None
+    assert index.cosines(LAMP, [DOOR]) is None
+    assert index.failures == 2
+    assert [(record.message, record.levelname) for record in caplog.records] == [
+        ("memories compared by their words alone", "WARNING")
+    ]
 
 
 def test_only_vectors_of_memories_are_stored(open_table):
-    VectorCache(HashingEmbeddings(), open_table()).vectors([DOOR])
-    assert DOOR not in VectorCache(HashingEmbeddings(), open_table())
-
-
-def test_no_texts_have_no_vectors(open_table, tmp_path):
-    assert VectorCache(HashingEmbeddings(16), open_table()).vectors([], lasting=True).shape == (0, 16)
-    assert list(tmp_path.iterdir()) == []
+    index = index_of(HashingEmbeddings(), open_table())
+    index.vector(DOOR)
+    index.cosines(LAMP, [ROPE])
+    index.cosines(LAMP, [DOOR], lasting=False)
+    assert open_table().known("hashing-256") == {key_of(ROPE)}
 
 
 @pytest.mark.parametrize("blob", [b"", b"abc", b"\xff" * 1024, b"\0" * 8])
 def test_damaged_vector_is_computed_again(table, open_table, tmp_path, blob):
     sidecar(tmp_path / "Memories.md").put("UPDATE zorkgpt_vectors SET vector = %s WHERE id = 1", [(blob,)])
-    cache = VectorCache(HashingEmbeddings(), open_table())
-    assert np.array_equal(cache.vectors([DOOR, ROPE], lasting=True), HashingEmbeddings().embed_batch([DOOR, ROPE]))
+    index = index_of(HashingEmbeddings(), open_table())
+    assert np.array_equal(index.vectors([DOOR, ROPE]), HashingEmbeddings().embed_batch([DOOR, ROPE]))
     assert len(open_table().known("hashing-256")) == 2
 
 
-def test_vectors_of_another_model_are_not_used(table, open_table):
-    assert VectorCache(HashingEmbeddings(64), table).vectors([DOOR]).shape == (1, 64)
+def test_vectors_of_another_model_are_not_used(table):
+    assert index_of(HashingEmbeddings(64), table).vectors([DOOR]).shape == (1, 64)
 
 
 def test_everything_is_embedded_again_after_a_fallback(table):
-    cache = VectorCache(Renamed(), table)
-    assert np.array_equal(cache.vectors([DOOR, LAMP]), -HashingEmbeddings().embed_batch([DOOR, LAMP]))
-    assert (len(cache), cache.rebuilds) == (2, 1)
+    index = index_of(Renamed(), table)
+    assert np.array_equal(index.vectors([DOOR, LAMP]), -HashingEmbeddings().embed_batch([DOOR, LAMP]))
+    assert (index.size, index.rebuilds) == (2, 1)
+
+
+def test_texts_are_compared_by_one_model_after_a_fallback(table):
+    index = index_of(Renamed(), table)
+    [before] = index_of(HashingEmbeddings(), None).cosines(LAMP, [DOOR])
+    assert index.cosines(LAMP, [DOOR]) == [pytest.approx(before)]
 
 
 def test_changed_dimension_of_a_model_is_noticed(table, open_table):
     smaller = HashingEmbeddings(32)
     smaller.model = "hashing-256"
-    assert VectorCache(smaller, table).vectors([DOOR, LAMP], lasting=True).shape == (2, 32)
+    assert index_of(smaller, table).vectors([DOOR, LAMP]).shape == (2, 32)
     assert open_table().known("hashing-256") == {key_of(DOOR), key_of(LAMP)}
 
 
-def test_unused_vectors_are_pruned(table, open_table):
-    cache = VectorCache(HashingEmbeddings(), table)
-    cache.prune([ROPE, LAMP])
-    assert [
-        text in VectorCache(HashingEmbeddings(), each) for each in (table, open_table()) for text in (DOOR, ROPE)
-    ] == [False, True] * 2
+def test_unused_vectors_are_deleted_with_the_next_new_one(table, open_table):
+    index = index_of(HashingEmbeddings(), table)
+    index.vectors([DOOR, ROPE])
+    index.save(lambda: [ROPE, LAMP])
+    assert open_table().known("hashing-256") == {key_of(DOOR), key_of(ROPE)}
+    index.vector(LAMP)
+    index.save(lambda: [ROPE, LAMP])
+    assert open_table().known("hashing-256") == {key_of(ROPE), key_of(LAMP)}
+    assert index.size == 2
 
 
 def test_rebuild_keeps_only_the_given_texts(table, open_table):
-    cache = VectorCache(HashingEmbeddings(), table)
-    cache.rebuild([LAMP])
-    assert (len(cache), cache.rebuilds) == (1, 1)
+    index = index_of(HashingEmbeddings(), table)
+    assert index.rebuild([LAMP])
+    assert (index.size, index.rebuilds) == (1, 1)
     assert open_table().known("hashing-256") == {key_of(LAMP)}
+    assert index.rebuild([])
+    assert (index.size, open_table().known("hashing-256")) == (0, set())
 
 
-def test_unwritable_folder_only_disables_the_cache(tmp_path):
+def test_unwritable_folder_only_disables_the_table(tmp_path):
     (tmp_path / "file").write_text("in the way")
     table = SqliteVectors(sidecar(tmp_path / "file" / "Memories.md"))
-    cache = VectorCache(HashingEmbeddings(), table)
-    [vector] = cache.vectors([DOOR], lasting=True)
+    [vector] = index_of(HashingEmbeddings(), table).vectors([DOOR])
     assert table.nearest("hashing-256", vector, 1) == [(key_of(DOOR), pytest.approx(1))]
 
 
@@ -150,14 +168,15 @@ def test_nearest_vectors_match_a_full_comparison(open_table, make):
 @pytest.mark.slow
 def test_concurrent_processes_lose_nothing(open_table, tmp_path):
     code = """
-import sys
-from zorkgpt.embeddings.cache import VectorCache
+import logging, sys
+from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from tests.fixtures.hashing import HashingEmbeddings
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors
-cache = VectorCache(HashingEmbeddings(8), SqliteVectors(sidecar(sys.argv[1])))
+table = SqliteVectors(sidecar(sys.argv[1]))
+index = EmbeddingIndex(HashingEmbeddings(8), logging.getLogger("test"), table=table)
 for number in range(10):
-    cache.vectors([f"{sys.argv[2]} {number}"], lasting=True)
+    index.vectors([f"{sys.argv[2]} {number}"])
 """
     path = str(tmp_path / "Memories.md")
     writers = [subprocess.Popen([sys.executable, "-c", code, path, name]) for name in "abcd"]
