@@ -15,14 +15,8 @@ from session.history import TurnRecord
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.memory.retrieval import Recall
 from zorkgpt.memory.storage.sql_store import Store
-from zorkgpt.objectives.finder import (
-    ObjectiveFinder,
-    ObjectiveProposal,
-    SeenWorld,
-    Situation,
-    objective_from_proposal,
-)
-from zorkgpt.objectives.models import EpisodeTurn, Objective, Scope, prompt_line, restarted
+from zorkgpt.objectives.finder import ObjectiveFinder, SeenWorld, Situation, new_objective
+from zorkgpt.objectives.models import EpisodeTurn, Objective, prompt_line, restarted
 from zorkgpt.objectives.own_lines import own_lines
 from zorkgpt.objectives.saved import ObjectiveMemories, logged_objective, objective_in_log
 from zorkgpt.objectives.tracker import ObjectiveTracker
@@ -138,8 +132,8 @@ class ObjectiveManager(BaseManager):
         # Before the update, because the numbers refer to the order in the prompt.
         self.tracker.accept_claims(lines.done, turn, lines.dropped)
         self.tracker.update(record)
-        own = (ObjectiveProposal(text, scope=Scope.WORLD) for text in lines.new)
-        self._add(own, self._seen(record.transition.after), turn)
+        seen = self._seen(record.transition.after)
+        self.tracker.add(filter(None, (new_objective(text, seen, turn) for text in lines.new)))
 
     def process_periodic_update(self) -> None:
         """Start a review if one is due, then save and log the changes. Called once per turn."""
@@ -202,7 +196,7 @@ class ObjectiveManager(BaseManager):
         self._write_changes(is_reviewed=True)
 
     def _discover(self, situation: Situation) -> None:
-        """Add the objectives that the finder proposes, accept its reports of reached ones, and shorten the list.
+        """Add the objectives that the finder finds, accept its reports of reached ones, and shorten the list.
 
         Raises:
             LLMError: If a model gave no answer. Nothing was changed.
@@ -211,11 +205,7 @@ class ObjectiveManager(BaseManager):
         self.tracker.accept_reports(findings.reached, {record.turn: record for record in situation.turns})
         if findings.kept:
             self.tracker.prioritize(findings.kept, among={objective.key for objective in situation.objectives})
-        self._add(findings.proposals, situation.known, EpisodeTurn(situation.episode, situation.turn))
-
-    def _add(self, proposals: Iterable[ObjectiveProposal], known: SeenWorld, origin: EpisodeTurn) -> None:
-        objectives = (objective_from_proposal(proposal, known, origin) for proposal in proposals)
-        self.tracker.add(objective for objective in objectives if objective is not None)
+        self.tracker.add(findings.new)
 
     def _seen(self, now: Observation) -> SeenWorld:
         tracker = self.tracker

@@ -6,16 +6,15 @@ from game_interface.models import Item, Location
 from tests.fixtures.objectives import CELLAR, CHEST, LAMP, a_book, at, seen_on, turn, walked, wanted
 from tests.fixtures.walkthrough import turn_of
 from zorkgpt.memory.objects import AttributeChange, ObjectMove
-from zorkgpt.objectives.finder import ObjectiveProposal, SeenWorld, objective_from_proposal
-from zorkgpt.objectives.models import EpisodeTurn, ObjectiveStatus
+from zorkgpt.objectives.finder import SeenWorld
+from zorkgpt.objectives.models import ObjectiveStatus
 
 
 def ended(records, kind: str, **proposal) -> tuple[ObjectiveStatus, list[int]]:
     """Return status and turns of evidence of an objective that exists from the start."""
     rooms, things = seen_on(records)
     seen = SeenWorld(records[0].transition.before, rooms, things, (), 100)
-    one = objective_from_proposal(ObjectiveProposal("Do it", kind, **proposal), seen, EpisodeTurn(1, 0))
-    assert one is not None
+    one = wanted("Do it", kind=kind, seen=seen, **proposal)
     assert one.condition.checkable
     tracker = a_book(one, stale_after=1000)
     for record in records:

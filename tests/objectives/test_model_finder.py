@@ -10,7 +10,6 @@ from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.objectives.finder import (
     Findings,
     ModelObjectiveFinder,
-    ObjectiveProposal,
     ReachedReport,
     SeenWorld,
     Situation,
@@ -43,8 +42,8 @@ def test_proposals_and_verdicts_are_parsed():
     findings, _ = asked(answer)
     assert findings == Findings(
         (
-            ObjectiveProposal("Open the chest", "opened", 11, places=(1,), scope="world"),
-            ObjectiveProposal("Ask about the flood", done_when="Somebody tells of it."),
+            wanted("Open the chest", since=15, kind="opened", thing=11, places=[1], scope="world"),
+            wanted("Ask about the flood", since=15, done_when="Somebody tells of it."),
         ),
         (ReachedReport(LISTED[1].key, 15, "The miller lives here."),),
     )
@@ -54,10 +53,10 @@ def test_unknown_kind_or_scope_is_ignored():
     new = [
         {"text": "One", "kind": "conquer", "scope": "galaxy"},
         {"text": "Two", "kind": None},
-        {"text": "Three", "kind": "holds", "thing": "lamp", "scope": "world"},
+        {"text": "Three", "kind": "holds", "thing": "brass lamp", "scope": "world"},
     ]
     findings, llm = asked({"new": new})
-    assert [(proposal.kind, proposal.scope) for proposal in findings.proposals] == [
+    assert [(objective.condition.kind, objective.scope) for objective in findings.new] == [
         (ConditionKind.TEXT, "episode"),
         (ConditionKind.TEXT, "episode"),
         (ConditionKind.HOLDS, "world"),
@@ -69,13 +68,13 @@ def test_unknown_numbers_and_excess_proposals_are_dropped():
     new = [{"text": f"Find number {number}"} for number in range(9)]
     reached = [{"number": number, "turn": 15, "quote": "x"} for number in (-1, 0, 3, 99)]
     findings, _ = asked({"new": new, "reached": reached})
-    assert [proposal.text for proposal in findings.proposals] == [f"Find number {number}" for number in range(5)]
+    assert [objective.text for objective in findings.new] == [f"Find number {number}" for number in range(5)]
     assert findings.reached == ()
 
 
 def test_garbage_is_requested_again_and_then_an_error():
     findings, llm = asked("I would explore!", {"new": [{"text": "Explore"}]})
-    assert [proposal.text for proposal in findings.proposals] == ["Explore"]
+    assert [objective.text for objective in findings.new] == ["Explore"]
     assert len(llm.calls) == 2
     with pytest.raises(InvalidAnswer):
         asked("I would explore!", '{"new": "everything"}')
@@ -194,5 +193,5 @@ def test_list_is_shortened_only_if_asked(most, kept):
 def test_condition_that_any_score_meets_is_judged_in_words():
     new = {"text": "Put a treasure into the case", "kind": "scored_at", "place": 1, "points": 5}
     findings, llm = asked({"new": [new]})
-    assert [proposal.kind for proposal in findings.proposals] == [ConditionKind.TEXT]
+    assert [objective.condition.kind for objective in findings.new] == [ConditionKind.TEXT]
     assert "scored_at" not in llm.calls[0].prompt

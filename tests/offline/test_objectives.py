@@ -21,8 +21,8 @@ def situation(*turns, **changed) -> Situation:
 def texts(finder: RuleObjectiveFinder, seen: Situation) -> list[str]:
     discovery = finder.discover(seen)
     assert discovery.reached == ()
-    assert {proposal.scope for proposal in discovery.proposals} <= {Scope.WORLD}
-    return [proposal.text for proposal in discovery.proposals]
+    assert {objective.scope for objective in discovery.new} <= {Scope.WORLD}
+    return [objective.text for objective in discovery.new]
 
 
 def test_untried_exits_nearest_first():

@@ -30,24 +30,6 @@ _MAX_TEXT_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectiveProposal:
-    """An objective that a model or a rule proposes. Its fields are unchecked."""
-
-    text: str
-    kind: str = ConditionKind.TEXT
-    thing: int | str | None = None
-    """Number or name."""
-    place: int | str | None = None
-    """Number or name of a room or container."""
-    points: int | None = None
-    way: str = ""
-    done_when: str = ""
-    """The condition in words, used if it can't be checked."""
-    places: tuple[int | str, ...] = ()
-    scope: str = Scope.EPISODE
-
-
-@dataclass(frozen=True, slots=True)
 class SeenWorld:
     """The names of the rooms and things seen in play, by number."""
 
@@ -60,44 +42,36 @@ class SeenWorld:
     max_score: int | None = None
 
 
-def objective_from_proposal(proposal: ObjectiveProposal, known: SeenWorld, origin: EpisodeTurn) -> Objective | None:
-    """Return the proposed objective; None if the proposal is empty or already true.
+def new_objective(
+    text: str,
+    known: SeenWorld,
+    origin: EpisodeTurn,
+    condition: Condition | None = None,
+    *,
+    places: Iterable[int] = (),
+    scope: Scope = Scope.WORLD,
+) -> Objective | None:
+    """Return a new objective. None if its text is empty or its condition already true.
 
-    A condition that names an unknown room or thing becomes a condition in words.
+    Args:
+        condition: Defaults to the text, as a condition in words.
+        places: The rooms to go to, besides that of the condition.
     """
-    text = " ".join(proposal.text.split())[:_MAX_TEXT_CHARS].rstrip()
+    text = _single_line(text)
     if not normalized_text(text):
         return None
-    words = " ".join(proposal.done_when.split())[:_MAX_TEXT_CHARS].rstrip() or text
-    condition = _checkable_condition(proposal, known) or Condition(ConditionKind.TEXT, text=words)
+    condition = condition or Condition(ConditionKind.TEXT, text=text)
     condition = replace(condition, text=describe(condition, known.rooms, known.things))
     if is_met(condition, known.now, known.visited):
         return None
-    places = [number for place in proposal.places if (number := _number(place, known.rooms)) is not None]
-    if condition.place is not None and condition.place in known.rooms:
-        places.insert(0, condition.place)
-    scope = Scope.WORLD if proposal.scope == Scope.WORLD else Scope.EPISODE
-    return Objective(text, condition, origin, scope, tuple(dict.fromkeys(places)), progressed=origin.turn)
+    of_condition = [condition.place] if condition.place is not None and condition.place in known.rooms else []
+    return Objective(
+        text, condition, origin, scope, tuple(dict.fromkeys((*of_condition, *places))), progressed=origin.turn
+    )
 
 
-def _checkable_condition(proposal: ObjectiveProposal, known: SeenWorld) -> Condition | None:
-    thing = _number(proposal.thing, known.things)
-    room = _number(proposal.place, known.rooms)
-    match proposal.kind:
-        case ConditionKind.SCORE if 0 < (proposal.points or 0) <= (known.max_score or math.inf):
-            return None if known.now.score is None else Condition(ConditionKind.SCORE, points=proposal.points)
-        case ConditionKind.HOLDS | ConditionKind.OPENED if thing is not None:
-            return Condition(ConditionKind(proposal.kind), thing=thing)
-        case ConditionKind.AT | ConditionKind.VISITED if room is not None:
-            return Condition(ConditionKind(proposal.kind), place=room)
-        case ConditionKind.SCORED_AT if room is not None:
-            return Condition(ConditionKind.SCORED_AT, place=room, way=" ".join(proposal.way.split()))
-        case ConditionKind.THING_AT if thing is not None:
-            holder = room if room is not None else _number(proposal.place, known.things)
-            return None if holder in (None, thing) else Condition(ConditionKind.THING_AT, thing=thing, place=holder)
-        case ConditionKind.WAY_TRIED if room is not None and normalized_text(proposal.way):
-            return Condition(ConditionKind.WAY_TRIED, place=room, way=" ".join(proposal.way.split()))
-    return None
+def _single_line(text: str) -> str:
+    return " ".join(text.split())[:_MAX_TEXT_CHARS].rstrip()
 
 
 def _number(reference: int | str | None, names: Mapping[int, str]) -> int | None:
@@ -138,6 +112,11 @@ class Situation:
     most: int | None = None
     """How many of the pursued objectives to keep, if there are too many."""
 
+    @property
+    def origin(self) -> EpisodeTurn:
+        """The last of these turns, in which new objectives are found."""
+        return EpisodeTurn(self.episode, self.turn)
+
 
 @dataclass(frozen=True, slots=True)
 class ReachedReport:
@@ -151,9 +130,9 @@ class ReachedReport:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """New proposals, objectives that are reported as reached, and those worth keeping."""
+    """New objectives, those that are reported as reached, and those worth keeping."""
 
-    proposals: tuple[ObjectiveProposal, ...] = ()
+    new: tuple[Objective, ...] = ()
     reached: tuple[ReachedReport, ...] = ()
     kept: tuple[str, ...] = ()
     """The keys of at most `Situation.most` objectives, the most promising first. Empty to keep all."""
@@ -216,6 +195,33 @@ class NewObjective(BaseModel):
     def _none_as_empty(cls, given: Any) -> Any:
         return "" if given is None else given
 
+    def objective(self, known: SeenWorld, origin: EpisodeTurn) -> Objective | None:
+        """Return the objective. None if the proposal is empty or already true.
+
+        A condition that names an unknown room or thing becomes a condition in words.
+        """
+        condition = self._checkable_condition(known)
+        if condition is None and (words := _single_line(self.done_when)):
+            condition = Condition(ConditionKind.TEXT, text=words)
+        places = [number for place in self.places if (number := _number(place, known.rooms)) is not None]
+        return new_objective(self.text, known, origin, condition, places=places, scope=Scope(self.scope))
+
+    def _checkable_condition(self, known: SeenWorld) -> Condition | None:
+        thing, room, way = _number(self.thing, known.things), _number(self.place, known.rooms), _single_line(self.way)
+        match self.kind:
+            case ConditionKind.SCORE if 0 < (self.points or 0) <= (known.max_score or math.inf):
+                return None if known.now.score is None else Condition(ConditionKind.SCORE, points=self.points)
+            case ConditionKind.HOLDS | ConditionKind.OPENED if thing is not None:
+                return Condition(ConditionKind(self.kind), thing=thing)
+            case ConditionKind.AT | ConditionKind.VISITED if room is not None:
+                return Condition(ConditionKind(self.kind), place=room)
+            case ConditionKind.THING_AT if thing is not None:
+                holder = room if room is not None else _number(self.place, known.things)
+                return None if holder in (None, thing) else Condition(ConditionKind.THING_AT, thing=thing, place=holder)
+            case ConditionKind.WAY_TRIED if room is not None and normalized_text(way):
+                return Condition(ConditionKind.WAY_TRIED, place=room, way=way)
+        return None
+
 
 class ReachedObjective(BaseModel):
     """A numbered objective that was reached."""
@@ -246,8 +252,9 @@ class ModelObjectiveFinder:
         completion = self._llm.complete(messages, role=Role.OBJECTIVES, response_model=ObjectivesAnswer)
         answer = cast(ObjectivesAnswer, completion.parsed)
         listed = dict(enumerate((objective.key for objective in _listed(situation)), 1))
+        new = (each.objective(situation.known, situation.origin) for each in answer.new[:_MAX_NEW])
         return Findings(
-            tuple(_proposal(objective) for objective in answer.new[:_MAX_NEW]),
+            tuple(objective for objective in new if objective is not None),
             tuple(
                 ReachedReport(listed[reached.number], reached.turn, reached.quote)
                 for reached in answer.reached
@@ -293,10 +300,6 @@ def _listed(situation: Situation) -> tuple[Objective, ...]:
 
 def _lines(objectives: Iterable[Objective], situation: Situation) -> list[str]:
     return [prompt_line(objective, situation.known.rooms) for objective in objectives]
-
-
-def _proposal(answer: NewObjective) -> ObjectiveProposal:
-    return ObjectiveProposal(**answer.model_dump() | {"places": tuple(answer.places)})
 
 
 def _max_response_chars(turn: TurnRecord) -> int:

@@ -7,8 +7,8 @@ from game_interface.models import Item, Transition
 from session.outcome import failed
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import Recall
-from zorkgpt.objectives.finder import Findings, ObjectiveProposal, Situation
-from zorkgpt.objectives.models import Condition, ConditionKind, Objective, ObjectiveStatus, Scope, normalized_text
+from zorkgpt.objectives.finder import Findings, Situation, new_objective
+from zorkgpt.objectives.models import Condition, ConditionKind, Objective, ObjectiveStatus, normalized_text
 from zorkgpt.offline.outcomes import ActionOutcome, remembered_outcome
 
 _MAX_PER_RULE = 2
@@ -28,6 +28,8 @@ _Goal = tuple[ConditionKind, int | None, int | None, str]
 """Kind, thing, place and exit of a condition."""
 _KnownGoals = Collection[_Goal]
 """The goals of all known objectives, whatever their status."""
+_Found = Iterator[tuple[str, Condition, Collection[int]]]
+"""Text, condition and places of new objectives."""
 
 
 class RuleObjectiveFinder:
@@ -43,41 +45,41 @@ class RuleObjectiveFinder:
         """Return a few new objectives of each kind. Those kept are not stale: points first, then things, then exits."""
         rules = (self._scored_before, self._untaken, self._closed, _untried)
         listed = {_goal(known.condition) for known in (*situation.objectives, *situation.settled)}
-        proposals = (proposal for rule in rules for proposal in islice(rule(situation, listed), _MAX_PER_RULE))
+        found = (each for rule in rules for each in islice(rule(situation, listed), _MAX_PER_RULE))
+        new = (
+            new_objective(text, situation.known, situation.origin, condition, places=places)
+            for text, condition, places in found
+        )
         fresh = [known for known in situation.objectives if known.status is not ObjectiveStatus.STALE]
         kept = [known.key for known in sorted(fresh, key=_priority)][: situation.most or 0]
-        return Findings(tuple(proposals), kept=tuple(kept))
+        return Findings(tuple(filter(None, new)), kept=tuple(kept))
 
-    def _scored_before(self, situation: Situation, listed: _KnownGoals) -> Iterator[ObjectiveProposal]:
-        """Propose scoring where earlier episodes scored but this one has not."""
+    def _scored_before(self, situation: Situation, listed: _KnownGoals) -> _Found:
+        """Yield scoring where earlier episodes scored but this one has not."""
         for room, name in situation.known.rooms.items():
             if room in situation.scored or any(goal[::2] == (ConditionKind.SCORED_AT, room) for goal in listed):
                 continue
             earlier = (memory for memory in self._recall(room) if memory.episode != situation.episode)
             if action := next(filter(None, map(_scoring_action, earlier)), None):
                 text = f"Score at {name} again with “{action}”"
-                yield ObjectiveProposal(text, ConditionKind.SCORED_AT, place=room, way=action, scope=Scope.WORLD)
+                yield text, Condition(ConditionKind.SCORED_AT, place=room, way=" ".join(action.split())), ()
 
-    def _untaken(self, situation: Situation, listed: _KnownGoals) -> Iterator[ObjectiveProposal]:
-        """Propose taking things that were seen and may be portable, unless an attempt failed."""
+    def _untaken(self, situation: Situation, listed: _KnownGoals) -> _Found:
+        """Yield taking things that were seen and may be portable, unless an attempt failed."""
         not_again = {*_tried_in_vain(situation, _TAKING), *situation.carried}
         for item, place in _seen(situation):
             takeable = self._attributes_of(item.num).get("takeable", True)
             if takeable and item.num not in not_again and (ConditionKind.HOLDS, item.num, None, "") not in listed:
-                yield ObjectiveProposal(
-                    f"Take {item.name}", ConditionKind.HOLDS, item.num, places=place, scope=Scope.WORLD
-                )
+                yield f"Take {item.name}", Condition(ConditionKind.HOLDS, thing=item.num), place
 
-    def _closed(self, situation: Situation, listed: _KnownGoals) -> Iterator[ObjectiveProposal]:
-        """Propose opening closed things."""
+    def _closed(self, situation: Situation, listed: _KnownGoals) -> _Found:
+        """Yield opening closed things."""
         refused = set(_tried_in_vain(situation, _OPENING))
         for item, place in _seen(situation):
             attributes = self._attributes_of(item.num)
             openable = attributes.get("openable", item.num in refused)
             if openable and not attributes.get("open") and (ConditionKind.OPENED, item.num, None, "") not in listed:
-                yield ObjectiveProposal(
-                    f"Open {item.name}", ConditionKind.OPENED, item.num, places=place, scope=Scope.WORLD
-                )
+                yield f"Open {item.name}", Condition(ConditionKind.OPENED, thing=item.num), place
 
 
 def _scoring_action(memory: Memory) -> str | None:
@@ -114,13 +116,12 @@ def _tried_in_vain(situation: Situation, verbs: frozenset[str]) -> Iterator[int]
             yield named[0]
 
 
-def _untried(situation: Situation, listed: _KnownGoals) -> Iterator[ObjectiveProposal]:
+def _untried(situation: Situation, listed: _KnownGoals) -> _Found:
     for room, ways in situation.untried.items():
         for way in ways[:1]:
             if (ConditionKind.WAY_TRIED, None, room, normalized_text(way)) not in listed:
                 name = situation.known.rooms.get(room, str(room))
-                text = f"Try {way} from {name}"
-                yield ObjectiveProposal(text, ConditionKind.WAY_TRIED, place=room, way=way, scope=Scope.WORLD)
+                yield f"Try {way} from {name}", Condition(ConditionKind.WAY_TRIED, place=room, way=way), ()
 
 
 def _goal(condition: Condition) -> _Goal:
