@@ -21,7 +21,7 @@ from game_interface.story import find_story
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from zorkgpt.evals.ablations import Ablation
-from zorkgpt.evals.campaign import RunOutcome
+from zorkgpt.evals.executor import RunOutcome
 from zorkgpt.evals.protocols import protocol_named
 from zorkgpt.evals.results import escaped, markdown_table, results_of, tables
 from zorkgpt.evals.runs import plan

@@ -18,9 +18,8 @@ from zorkgpt.record.events import Events
 from zorkgpt.record.experience import Experience
 from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episode_log import EpisodeLog, LastAnswers
-from zorkgpt.runlog.episodes import claim_run_directory
+from zorkgpt.runlog.episodes import claim_run_directory, pack_old_episodes
 from zorkgpt.runlog.events import EpisodeEnded
-from zorkgpt.runlog.retention import pack_old_episodes
 
 
 class EpisodeSynthesizer(BaseManager):

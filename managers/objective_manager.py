@@ -15,9 +15,8 @@ from session.history import TurnRecord
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.memory.retrieval import Recall
 from zorkgpt.memory.storage.sql_store import Store
-from zorkgpt.objectives.finder import ObjectiveFinder, SeenWorld, Situation, new_objective
+from zorkgpt.objectives.finder import ObjectiveFinder, SeenWorld, Situation, new_objective, own_lines
 from zorkgpt.objectives.models import EpisodeTurn, Objective, prompt_line, restarted
-from zorkgpt.objectives.own_lines import own_lines
 from zorkgpt.objectives.saved import ObjectiveMemories, logged_objective, objective_in_log
 from zorkgpt.objectives.tracker import ObjectiveTracker
 from zorkgpt.offline.objectives import RuleObjectiveFinder

@@ -13,8 +13,7 @@ from orchestration.assembly import RunOptions, assemble
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
 from zorkgpt.cli.display import ScreenDisplay
-from zorkgpt.cli.progress import RunProgress
-from zorkgpt.cli.status import Status, StatusLine
+from zorkgpt.cli.status import RunProgress, Status, StatusLine
 from zorkgpt.llm.progress import CurrentCall
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "play.svg"

@@ -13,8 +13,7 @@ from session.outcome import failed
 from tests.fixtures.command_line import command
 from tests.fixtures.runs import RULES, a_run, a_walkthrough
 from zorkgpt.cli.control import control_episode
-from zorkgpt.cli.learning import Learning, learning_of
-from zorkgpt.cli.summary import summary_of, write_summary
+from zorkgpt.cli.summary import Learning, learning_of, summary_of, write_summary
 from zorkgpt.memory.storage.markdown import read_document
 from zorkgpt.run_folder import EPISODE_LOG
 from zorkgpt.runlog.episodes import read_episode

@@ -12,8 +12,7 @@ from session.history import TurnRecord, UsageTotals
 from tests.fixtures.clock import Clock
 from tests.fixtures.runs import a_run, a_walkthrough, turns_of
 from zorkgpt.cli.display import LineDisplay, ScreenDisplay, display_for, shortened
-from zorkgpt.cli.progress import RunProgress, duration
-from zorkgpt.cli.status import Status, StatusLine
+from zorkgpt.cli.status import RunProgress, Status, StatusLine, duration
 from zorkgpt.llm.progress import CurrentCall
 
 pytestmark = pytest.mark.slow

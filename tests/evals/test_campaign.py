@@ -11,8 +11,7 @@ import pytest
 from tests.fixtures.evaluations import a_run
 from tests.fixtures.runs import turns_of
 from zorkgpt.evals.ablations import Ablation
-from zorkgpt.evals.campaign import RunOutcome, play_all
-from zorkgpt.evals.executor import ProcessExecutor
+from zorkgpt.evals.executor import ProcessExecutor, RunOutcome, play_all
 from zorkgpt.evals.metrics import figures_of
 from zorkgpt.evals.ray_executor import RayExecutor, play_on_worker
 from zorkgpt.evals.runs import EvaluationRun

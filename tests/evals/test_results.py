@@ -15,7 +15,7 @@ from tests.fixtures.chat_server import Answer, ChatServer
 from tests.fixtures.evaluations import TO_THE_ORCHARD, a_run, renamed
 from tests.fixtures.own_stories import compiled, names
 from zorkgpt.evals.ablations import Ablation
-from zorkgpt.evals.campaign import RunOutcome
+from zorkgpt.evals.executor import RunOutcome
 from zorkgpt.evals.metrics import METRICS, Group, figures_of
 from zorkgpt.evals.protocols import EvaluationProtocol
 from zorkgpt.evals.report import plots, report

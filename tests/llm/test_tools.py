@@ -13,7 +13,7 @@ from zorkgpt.errors import InvalidAnswer
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.messages import Message, ToolCall
 from zorkgpt.llm.progress import CurrentCall
-from zorkgpt.llm.recorded import RecordedLLM
+from zorkgpt.llm.scripted import RecordedLLM
 from zorkgpt.llm.settings import LLMSettings, RoleSettings
 from zorkgpt.llm.tools import Tool, Toolbox, written_calls
 from zorkgpt.llm.usage import CallRecord

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.fixtures.objectives import CELLAR, LAMP, a_book, at, turn, walked, wanted
 from zorkgpt.memory.objects import ObjectMove
-from zorkgpt.objectives.finder import ReachedReport
+from zorkgpt.objectives.finder import ReachedReport, own_lines
 from zorkgpt.objectives.models import (
     EpisodeTurn,
     Objective,
@@ -20,7 +20,6 @@ from zorkgpt.objectives.models import (
     prompt_line,
     restarted,
 )
-from zorkgpt.objectives.own_lines import own_lines
 from zorkgpt.objectives.saved import logged_objective, memory_of, objective_in_log, objectives_of
 
 TAKE = {"kind": "holds", "thing": 10, "scope": "world"}

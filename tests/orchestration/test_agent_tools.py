@@ -12,7 +12,7 @@ from tests.fixtures.chat_server import Answer, ChatServer, Status
 from tests.fixtures.runs import CutGame, a_walkthrough, press_ctrl_c, resume
 from tests.fixtures.saved import saved_in
 from zorkgpt.llm.client import LLMClient
-from zorkgpt.llm.recorded import RecordedLLM
+from zorkgpt.llm.scripted import RecordedLLM
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.llm.usage import CallRecord
 from zorkgpt.memory.models import GAME, Memory

@@ -17,7 +17,7 @@ from tests.fixtures.saved import saved_in
 from tests.golden.roles import fenced, remembered
 from zorkgpt.cli.app import run as run_command
 from zorkgpt.cli.process import ExitCode
-from zorkgpt.llm.recorded import RecordedLLM
+from zorkgpt.llm.scripted import RecordedLLM
 from zorkgpt.memory.answers import FurtherFact
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import EpisodeEnded

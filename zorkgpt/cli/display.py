@@ -18,8 +18,7 @@ from rich.text import Text
 
 from orchestration.players import PlayerChoice
 from session.history import Rejection, TurnRecord
-from zorkgpt.cli.progress import RunProgress
-from zorkgpt.cli.status import StatusLine
+from zorkgpt.cli.status import RunProgress, StatusLine
 from zorkgpt.delegating_players import FOLLOWED
 from zorkgpt.memory.models import MemoryEvent, PlaceKey
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeEnding, EpisodeResumed, EpisodeStarted, PlayerKind

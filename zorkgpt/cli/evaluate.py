@@ -20,8 +20,7 @@ from zorkgpt.cli.options import EvalOptions
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import ConfigurationError, FileError
 from zorkgpt.evals.ablations import Ablation
-from zorkgpt.evals.campaign import RunOutcome, play_all
-from zorkgpt.evals.executor import Executor, ProcessExecutor
+from zorkgpt.evals.executor import Executor, ProcessExecutor, RunOutcome, play_all
 from zorkgpt.evals.protocols import protocol_named
 from zorkgpt.evals.results import EvaluationResults, as_csv, as_json_text, results_of, tables
 from zorkgpt.evals.runs import EvaluationRun, plan

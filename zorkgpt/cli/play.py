@@ -24,19 +24,17 @@ from session.history import TurnRecord
 from zorkgpt.cli.control import control_episode
 from zorkgpt.cli.display import LINGER_S, LineDisplay, ScreenDisplay, console_for, display_for
 from zorkgpt.cli.human import HumanPlayer
-from zorkgpt.cli.learning import learning_of
 from zorkgpt.cli.options import PlayOptions
 from zorkgpt.cli.paths import run_configuration, story_folder
 from zorkgpt.cli.process import STOP, ExitCode
-from zorkgpt.cli.progress import RunProgress
-from zorkgpt.cli.status import Status, StatusLine, report_if_silent
-from zorkgpt.cli.summary import COMMAND, damage_lines, summary_of, write_summary
+from zorkgpt.cli.status import RunProgress, Status, StatusLine, report_if_silent
+from zorkgpt.cli.summary import COMMAND, damage_lines, learning_of, summary_of, write_summary
 from zorkgpt.cli.view import page_during_run
 from zorkgpt.embeddings.choose import without_embeddings
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.client import LLMClient, ModelStatus
 from zorkgpt.llm.progress import CurrentCall
-from zorkgpt.llm.recorded import RecordedLLM
+from zorkgpt.llm.scripted import RecordedLLM
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.log import get_logger, logging_to
 from zorkgpt.memory.manager import SimpleMemoryManager

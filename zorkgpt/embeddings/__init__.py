@@ -1,5 +1,5 @@
 """Text embeddings from the first installed provider.
 
-`provider.py` defines the protocol. `choose.py` chooses a provider. `table.py` defines where vectors are stored, and
-`matrix.py` stores them in this process.
+`provider.py` defines the protocols of a provider and of a table of vectors. `choose.py` chooses a provider. `matrix.py`
+keeps vectors in this process.
 """

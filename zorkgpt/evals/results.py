@@ -11,7 +11,7 @@ from session.stopwatch import Part
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import reason_of
 from zorkgpt.evals.ablations import Ablation
-from zorkgpt.evals.campaign import RunOutcome
+from zorkgpt.evals.executor import RunOutcome
 from zorkgpt.evals.metrics import METRICS, EpisodeFigures, Metric, RunFigures, figures_of
 from zorkgpt.evals.protocols import Headline
 from zorkgpt.evals.runs import EvaluationRun

@@ -26,10 +26,9 @@ from zorkgpt.extras import require
 from zorkgpt.llm import wire
 from zorkgpt.llm.background_work import asked_for
 from zorkgpt.llm.connection import connect_openai
-from zorkgpt.llm.failures import Failure, FailureKind, as_llm_error, failure_of, scrubbed
+from zorkgpt.llm.failures import Failure, FailureKind, Retries, as_llm_error, failure_of, scrubbed
 from zorkgpt.llm.messages import LLM, Answer, Completion, Message, Usage
 from zorkgpt.llm.progress import CurrentCall
-from zorkgpt.llm.retries import Retries
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.llm.structured import ask_for, read_answer

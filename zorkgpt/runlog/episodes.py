@@ -1,4 +1,4 @@
-"""The episodes in a working directory: write and read their logs, count failures, and detect running ones."""
+"""The episodes in a working directory: write, read and compress their logs, count failures, and detect running ones."""
 
 import logging
 import os
@@ -6,15 +6,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from session.history import TurnRecord
 from session.outcome import failed
 from zorkgpt.bounded import RECORD, lines_of, parse_json
 from zorkgpt.directions import exit_name
-from zorkgpt.errors import FileError, WorkdirError
-from zorkgpt.log_files import UNREADABLE, has_log, open_log
-from zorkgpt.run_folder import EPISODE_LOG, run_directory
+from zorkgpt.errors import FileError, WorkdirError, ZorkGPTError
+from zorkgpt.log_files import UNREADABLE, has_log, open_log, pack_log
+from zorkgpt.record.events import FOR_RESUMING, Events
+from zorkgpt.run_folder import EPISODE_LOG, MODEL_CALLS, episodes_in, run_directory
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, Event, from_record
 
 log = logging.getLogger("zorkgpt.runlog")
@@ -184,3 +185,29 @@ def played_turns(workdir: Path, episode: int, file_name: str = EPISODE_LOG) -> t
     events = read_episode(workdir, episode, file_name)
     reason = next((event.reason for event in reversed(events) if isinstance(event, EpisodeEnded)), "")
     return tuple(turns_in(events).values()), reason
+
+
+def pack_old_episodes(workdir: Path, events: Events, keep: int, log_name: str) -> None:
+    """Compress all episodes except the newest and the running ones.
+
+    They can still be viewed and evaluated, but not resumed. Errors are logged.
+
+    Args:
+        keep: The number of episodes to leave unchanged.
+    """
+    for number in episodes_in(workdir)[:-keep]:
+        directory = run_directory(workdir, number)
+        logs = [path for name in (log_name, MODEL_CALLS) if (path := directory / name).is_file()]
+        if not logs:
+            continue
+        try:
+            with playing_lock(directory).acquire(timeout=0):
+                # First, because it refers to positions in the log.
+                events.remove(number, *FOR_RESUMING)
+                for log_file in logs:
+                    pack_log(log_file)
+        except Timeout:
+            # It is being played.
+            continue
+        except (OSError, ZorkGPTError) as error:
+            log.warning("an old episode was not compressed", extra={"path": str(directory), "reason": str(error)})

@@ -10,8 +10,7 @@ from zorkgpt.fork_locks import new_lock
 from zorkgpt.text import key_of
 
 if TYPE_CHECKING:
-    from zorkgpt.embeddings.provider import EmbeddingProvider, Vectors
-    from zorkgpt.embeddings.table import VectorTable
+    from zorkgpt.embeddings.provider import EmbeddingProvider, Vectors, VectorTable
 
 _Result = TypeVar("_Result")
 

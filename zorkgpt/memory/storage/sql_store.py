@@ -35,7 +35,7 @@ from zorkgpt.record.events import Events
 
 if TYPE_CHECKING:
     # Loaded only if there are vectors.
-    from zorkgpt.embeddings.table import VectorTable
+    from zorkgpt.embeddings.provider import VectorTable
 
 log = get_logger(__name__)
 
