@@ -35,7 +35,7 @@ def test_half_written_line_is_read_when_complete(tmp_path):
     with path.open("a") as file:
         file.write(line[60:])
     files.refresh()
-    assert files.episodes[1].columns["turns"] == [1, 2]
+    assert files.episodes[1].columns()["turns"] == [1, 2]
     assert not files.episodes[1].half_written
     assert files.episodes[1].unreadable == 0
 
@@ -73,8 +73,8 @@ def test_resumed_episode_continues_from_its_checkpoint(tmp_path):
     resumed = {"event": "episode_resumed", "episode": 1, "turn": 2}
     write_log(tmp_path, started(), turn(1), turn(2), turn(3), turn(4), resumed, turn(3, action="other"), turn(4))
     files = open_run(tmp_path)
-    assert files.episodes[1].columns["turns"] == [1, 2, 3, 4]
-    assert files.episodes[1].actions[2] == "other"
+    assert files.episodes[1].columns()["turns"] == [1, 2, 3, 4]
+    assert files.episodes[1].turns[2].action == "other"
 
 
 def test_single_episode_can_be_opened(tmp_path):

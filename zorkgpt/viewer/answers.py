@@ -1,6 +1,6 @@
 """Answers to the requests of the page, as JSON values. An exported file contains the same answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from zorkgpt.viewer.json_lines import (
 from zorkgpt.viewer.map import map_picture
 from zorkgpt.viewer.overview import memory_list, overview
 from zorkgpt.viewer.run_files import RunFiles
-from zorkgpt.viewer.search import Search
+from zorkgpt.viewer.search import search, searched
 
 
 def turn_row(turn: TurnRecord, calls: list[dict[str, Any]]) -> dict[str, Any]:
@@ -109,13 +109,18 @@ class Answers:
     def search(self, query: str, events: list[str], start: int = 0) -> dict[str, Any]:
         """Return the turns, prompts and memories that contain the query and match one of the filters, if any."""
         with self._files.lock:
-            return Search(self._files, query, events).answer(start)
+            return search(self._files, query, events, start)
+
+    def searched(self, episodes: Collection[int]) -> dict[str, Any]:
+        """Return everything that searches look at in these episodes."""
+        with self._files.lock:
+            return searched(self._files, episodes)
 
     def columns(self, episode: int, start: int = 0) -> dict[str, Any]:
         """Return the columns of all turns, beginning at a position."""
         with self._files.lock:
             index = self._episode(episode)
-            return {"generation": index.generation, "from": start, "columns": index.slice(start)}
+            return {"generation": index.generation, "from": start, "columns": index.columns(start)}
 
     def page(self, episode: int, page: int) -> dict[str, Any]:
         """Return the turns of a page. A page has `PAGE_TURNS` turns."""
@@ -158,7 +163,7 @@ class Answers:
         """Return every change of the objectives and the knowledge in an episode."""
         with self._files.lock:
             index = self._episode(episode)
-            return {"notes": [note_row(turn, kind, index.note(span)) for turn, kind, span in index.notes]}
+            return {"notes": [note_row(turn, kind, index.lines.at(*span)) for turn, kind, span in index.notes]}
 
     def _episode(self, number: int) -> EpisodeIndex:
         index = self._files.episodes.get(number)
@@ -176,7 +181,7 @@ def episode_row(index: EpisodeIndex) -> dict[str, Any]:
     """Return a summary of an episode: its start, its progress and its ending."""
     started, ended = index.started, index.ended
     story = started.get("story")
-    scores = [score for score in index.columns["scores"][-1:] if score is not None]
+    score = index.turns[-1].score if index.turns else None
     return {
         "episode": index.episode,
         "generation": index.generation,
@@ -190,7 +195,7 @@ def episode_row(index: EpisodeIndex) -> dict[str, Any]:
         "started": cut(started.get("time"), 40),
         "opening": cut(started.get("opening")),
         "location_id": whole_number(started.get("location_id")),
-        "score": scores[0] if scores else whole_number(ended.get("score")),
+        "score": whole_number(ended.get("score")) if score is None else score,
         "max_score": whole_number(ended.get("max_score")),
         "reason": cut(ended.get("reason"), 60) or None,
         "message": cut(ended.get("message"), 2000),

@@ -1,6 +1,7 @@
 """Indexes of an episode's two logs: the position of each turn and model call, and the columns of all turns."""
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,38 +24,60 @@ _SHOWN_LINE = re.compile(r"[-* ]{0,4}\[[^\]]{1,60}\] (.{1,400})")
 _TITLE_COLONS = 4
 
 
-class CallIndex:
-    """An index of `model_calls.jsonl`. `refresh` reads new lines."""
+Span = tuple[int, int]
+"""The first byte and the length of a line."""
+
+
+class LogIndex:
+    """An index of a growing log, with the position of each turn or model call."""
 
     def __init__(self, path: Path) -> None:
+        self.generation = 0
+        """Incremented when records already sent to the page become invalid."""
         self._reset(path)
 
     def _reset(self, path: Path) -> None:
         self.lines = JsonLines(path)
+
+    def refresh(self) -> bool:
+        """Read new lines. Return whether there were any."""
+        if self.lines.was_replaced():
+            self.generation += 1
+            self._reset(self.lines.path)
+        before = self.lines.end
+        for start, length, record in self.lines.new():
+            self._add_record(record, (start, length))
+        return self.lines.end != before
+
+    def _add_record(self, record: dict[str, Any], span: Span) -> None:
+        raise NotImplementedError
+
+
+class CallIndex(LogIndex):
+    """An index of `model_calls.jsonl`."""
+
+    def _reset(self, path: Path) -> None:
+        super()._reset(path)
         self.calls: list[dict[str, Any]] = []
         """All fields except the texts."""
+        self._spans: list[Span] = []
         self._searched: list[bytes] = []
         """The lowercase texts of the calls read so far. Filled by searches only, since the texts are large."""
-        self._spans: list[tuple[int, int]] = []
-        """(first byte, length) of each call."""
         self._of_turn: dict[int, list[int]] = {}
 
-    def refresh(self) -> None:
-        if self.lines.was_replaced():
-            self._reset(self.lines.path)
-        for start, length, record in self.lines.new():
-            if _is_later(record):
-                self.lines.unreadable += 1
-            elif record.get("event") == "model_called":
-                turn = whole_number(record.get("turn")) or 0
-                self._of_turn.setdefault(turn, []).append(len(self.calls))
-                self.calls.append(_brief(record, len(self.calls), turn))
-                self._spans.append((start, length))
+    def _add_record(self, record: dict[str, Any], span: Span) -> None:
+        if _later_version(record):
+            self.lines.unreadable += 1
+        elif record.get("event") == "model_called":
+            turn = whole_number(record.get("turn")) or 0
+            self._of_turn.setdefault(turn, []).append(len(self.calls))
+            self.calls.append(_brief(record, len(self.calls), turn))
+            self._spans.append(span)
 
     def containing(self, query: str) -> list[int]:
         """Return the indexes of the calls whose prompt or answer contains a lowercase query."""
         for record in self.lines.several(self._spans[len(self._searched) :]):
-            self._searched.append("\n".join(_texts(record)).lower().encode(errors="replace"))
+            self._searched.append("\n".join(call_texts(record)).lower().encode(errors="replace"))
         needle = query.encode(errors="replace")
         return [index for index, texts in enumerate(self._searched) if needle in texts]
 
@@ -78,13 +101,14 @@ class CallIndex:
         }
 
 
-def _is_later(record: dict[str, Any]) -> bool:
-    """Return whether a record was written by a newer version of this program."""
+def _later_version(record: dict[str, Any]) -> int | None:
+    """Return the schema version of a record written by a newer version of this program. None for any other."""
     version = whole_number(record.get("v"))
-    return version is not None and version > SCHEMA_VERSION
+    return version if version is not None and version > SCHEMA_VERSION else None
 
 
-def _texts(record: dict[str, Any]) -> list[str]:
+def call_texts(record: dict[str, Any]) -> list[str]:
+    """Return the texts of a model call that searches include."""
     prompt = [text(message.get("content")) for message in objects(record.get("messages"))]
     return prompt + [text(record.get(name)) for name in ("answer", "reasoning", "error")]
 
@@ -109,69 +133,54 @@ FAILED, DIED, VICTORY, REFUSED, REJECTED, WROTE, REPEATED, CONTESTED = (1 << bit
 SCORED = 1 << 8
 """Bits of the column `marks`."""
 _REPEATS = ("seen again", "merged")
-COLUMNS = ("turns", "places", "places_after", "scores", "marks", "seconds", "actions")
 NOTED = ("objectives_updated", "knowledge_updated", "returned", "episode_resumed")
 """Kinds of events other than turns. The page shows the latest of each."""
 
 
 @dataclass(frozen=True, slots=True)
-class MapStep:
-    """The part of a turn that concerns the map."""
+class IndexedTurn:
+    """What the page needs to know of all turns."""
 
-    before: int | None
-    after: int | None
+    turn: int
+    place: int | None
+    place_after: int | None
+    score: int | None
+    gain: int
+    """The change of the score."""
+    marks: int
+    """See `FAILED` and the other bits."""
+    seconds: float | None
     action: str
-    died: bool
-    void: bool
-    """Whether the action was refused or failed in the interpreter, so that nothing happened."""
+    """As the player gave it."""
+    searched: str
+    """The lowercase texts that searches include."""
+    shown: tuple[str, ...]
+    """The possible titles of the memories that the player was shown."""
     exits: tuple[tuple[int, str], ...]
-    """(room, exit) of the exits that the texts of this turn mention."""
+    """(room, exit) of the exits that the texts mention."""
+    span: Span
 
 
-class EpisodeIndex:
-    """An index of an episode's log. `refresh` reads new lines."""
+class EpisodeIndex(LogIndex):
+    """An index of an episode's log."""
 
     def __init__(self, episode: int, path: Path) -> None:
+        super().__init__(path)
         self.episode = episode
-        self.generation = 0
-        """Incremented when turns already sent to the page become invalid."""
-        self._reset(path)
 
     def _reset(self, path: Path) -> None:
-        self.lines = JsonLines(path)
+        super()._reset(path)
         self.started: dict[str, Any] = {}
         self.ended: dict[str, Any] = {}
         self.later_version: int | None = None
         """The schema version of lines written by a newer version of this program. None if there are none."""
-        self.columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
-        self.actions: list[str] = []
-        self.gains: list[int] = []
-        """The change of the score in each turn."""
-        self.searched: list[str] = []
-        """The lowercase texts of each turn, for searches."""
-        self.shown: dict[tuple[SubjectKey | None, str], list[int]] = {}
-        """(place, title) → the turns in which this memory was shown to the player."""
-        self.steps: list[MapStep] = []
+        self.turns: list[IndexedTurn] = []
         self.names: dict[SubjectKey, str] = {}
-        self.notes: list[tuple[int, str, tuple[int, int]]] = []
-        """(turn, kind, (first byte, length)) of the events in `NOTED`, in order."""
-        self._spans: list[tuple[int, int]] = []
-        """(first byte, length) of each turn."""
-        self._other_columns = (self.searched, self.actions, self.gains, self.steps, self._spans)
-        """Lists beside `columns` with one value per turn."""
+        self.notes: list[tuple[int, str, Span]] = []
+        """(turn, kind, position) of the events in `NOTED`, in order."""
 
     def __len__(self) -> int:
-        return len(self._spans)
-
-    def refresh(self) -> bool:
-        """Read new lines. Return whether there were any."""
-        if self.lines.was_replaced():
-            self.generation += 1
-            self._reset(self.lines.path)
-        before = self.lines.end
-        for start, length, record in self.lines.new():
-            self._add_record(record, (start, length))
-        return self.lines.end != before
+        return len(self.turns)
 
     @property
     def unreadable(self) -> int:
@@ -194,25 +203,29 @@ class EpisodeIndex:
 
     @property
     def last_turn(self) -> int:
-        turns = self.columns["turns"]
-        return turns[-1] if turns else 0
+        return self.turns[-1].turn if self.turns else 0
 
     def turn(self, index: int) -> TurnRecord | None:
         """Return the turn with this index. None if its line no longer exists."""
-        return _turn(self.lines.at(*self._spans[index]))
+        return _turn(self.lines.at(*self.turns[index].span))
 
-    def note(self, span: tuple[int, int]) -> dict[str, Any]:
-        return self.lines.at(*span)
+    def columns(self, start: int = 0) -> dict[str, list[Any]]:
+        """Return the turns from an index on, as a list for each field."""
+        turns = self.turns[start:]
+        return {
+            "turns": [turn.turn for turn in turns],
+            "places": [turn.place for turn in turns],
+            "places_after": [turn.place_after for turn in turns],
+            "scores": [turn.score for turn in turns],
+            "marks": [turn.marks for turn in turns],
+            "actions": [normalized_action(turn.action) for turn in turns],
+        }
 
-    def slice(self, start: int, stop: int | None = None) -> dict[str, list[Any]]:
-        return {name: column[start:stop] for name, column in self.columns.items()}
-
-    def _add_record(self, record: dict[str, Any], span: tuple[int, int]) -> None:
-        if _is_later(record):
-            self.later_version = whole_number(record["v"])
-            return
+    def _add_record(self, record: dict[str, Any], span: Span) -> None:
         kind = record.get("event")
-        if kind == TurnRecord.kind:
+        if later := _later_version(record):
+            self.later_version = later
+        elif kind == TurnRecord.kind:
             if played := _turn(record):
                 self._add_turn(played, span)
             else:
@@ -229,36 +242,22 @@ class EpisodeIndex:
                 self.ended = {}
             self.notes.append((turn, kind, span))
 
-    def _add_turn(self, turn: TurnRecord, span: tuple[int, int]) -> None:
+    def _add_turn(self, turn: TurnRecord, span: Span) -> None:
         self._discard_from(turn.turn)
         for observation in (turn.before, turn.after):
             if observation.location and observation.location.name:
                 self.names[observation.location.num] = observation.location.name[:200]
-        before, after = turn.before.location_id, turn.after.location_id
-        action = normalized_action(turn.action[:_ACTION_CHARACTERS])
-        values = (turn.turn, before, after, turn.after.score, _marks(turn), number(turn.duration_s), action)
-        for column, value in zip(self.columns.values(), values, strict=True):
-            column.append(value)
-        self.actions.append(turn.action[:_ACTION_CHARACTERS])
-        self.searched.append("\n".join(searched_texts(turn)).lower())
-        self.gains.append(turn.transition.points)
-        self.steps.append(_map_step(turn))
-        self._spans.append(span)
-        for title in _shown_titles(turn.memory_shown):
-            self.shown.setdefault((before, title), []).append(turn.turn)
+        self.turns.append(_indexed(turn, span))
         self.ended = {}
 
     def _discard_from(self, turn: int) -> None:
         """Discard this turn and all later ones, which a resumed episode plays again from its checkpoint."""
-        if not self.columns["turns"] or self.last_turn < turn:
+        if not self.turns or self.last_turn < turn:
             return
         self.generation += 1
-        while self.columns["turns"] and self.last_turn >= turn:
-            for column in (*self.columns.values(), *self._other_columns):
-                column.pop()
+        while self.turns and self.last_turn >= turn:
+            self.turns.pop()
         self.notes = [note for note in self.notes if note[0] < turn]
-        for memory, turns in self.shown.items():
-            self.shown[memory] = [earlier for earlier in turns if earlier < turn]
 
 
 def _turn(record: dict[str, Any]) -> TurnRecord | None:
@@ -269,14 +268,32 @@ def _turn(record: dict[str, Any]) -> TurnRecord | None:
     return turn if isinstance(turn, TurnRecord) and 0 <= turn.turn < 2**53 else None
 
 
-def _map_step(turn: TurnRecord) -> MapStep:
+def _indexed(turn: TurnRecord, span: Span) -> IndexedTurn:
     step = turn.transition
-    void = bool(step.refused or step.fault)
+    return IndexedTurn(
+        turn=turn.turn,
+        place=step.before.location_id,
+        place_after=step.after.location_id,
+        score=step.after.score,
+        gain=step.points,
+        marks=_marks(turn),
+        seconds=number(turn.duration_s),
+        action=step.action[:_ACTION_CHARACTERS],
+        searched="\n".join(searched_texts(turn)).lower(),
+        shown=tuple(map(sys.intern, _shown_titles(turn.memory_shown))),
+        exits=tuple(_mentioned_exits(turn)),
+        span=span,
+    )
+
+
+def _mentioned_exits(turn: TurnRecord) -> Iterator[tuple[int, str]]:
+    step = turn.transition
     named = [(each.location, each.exits) for each in turn.named_exits]
-    if turn.extraction and step.after.location and not void:
+    if turn.extraction and step.after.location and not (step.refused or step.fault):
         named.append((step.after.location, turn.extraction.exits))
-    exits = tuple((place.num, exit_name(way)) for place, ways in named for way in ways)
-    return MapStep(step.before.location_id, step.after.location_id, step.action[:200], step.died, void, exits)
+    for place, ways in named:
+        for way in ways:
+            yield place.num, exit_name(way)
 
 
 def _shown_titles(memory_shown: str) -> set[str]:

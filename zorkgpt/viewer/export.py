@@ -108,7 +108,7 @@ def _chunk_key(address: str) -> tuple[str, ...]:
     """Return a key that is equal for all answers in the same chunk."""
     parts = address.split("/")
     if parts[0] != "episodes":
-        return (parts[0],) if parts[0] == "places" else ()
+        return (parts[0],) if parts[0] in ("places", "search") else ()
     return (parts[1], str(int(parts[3]) // _CALLS_IN_CHUNK)) if parts[2] == "calls" else (parts[1],)
 
 
@@ -156,6 +156,7 @@ def _answers(files: RunFiles, numbers: list[int]) -> Iterator[tuple[str, Any]]:
     yield "map", answers.map()
     yield "overview", _only(answers.overview(), numbers)
     yield "memories", answers.memories()
+    yield "search", answers.searched(numbers)
     places: set[SubjectKey] = {*files.threads.places(), *files.map.rooms, *files.room_names()}
     for place in sorted(places, key=place_order):
         yield f"places/{quote(place_address(place), safe=_UNQUOTED)}", answers.place(place)

@@ -1,13 +1,12 @@
 """The map: the turn in which each part became known, and its place on the page."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from zorkgpt.directions import canonical_direction, exit_name
 from zorkgpt.memory.models import SubjectKey
-from zorkgpt.viewer.episode_index import MapStep
-from zorkgpt.viewer.json_lines import turn_key
+from zorkgpt.viewer.episode_index import DIED, REFUSED, IndexedTurn
 from zorkgpt.world.layout import BOX, COMPASS, MapLine, PixelLayout, lines_of
 
 _Component = TypeVar("_Component")
@@ -31,38 +30,31 @@ class MapTimeline:
     changes: int = 0
     """The number of changes."""
 
-    def add_turns(self, episode: int, turns: Iterable[tuple[int, MapStep]]) -> None:
-        for turn, step in turns:
-            self._add_turn(step, turn_key(episode, turn))
-
     def arrive(self, room: int, at: int) -> None:
         """Record that the player was in a room."""
         self._learn(self.rooms, room, at)
 
-    def _add_turn(self, step: MapStep, at: int) -> None:
-        self._reach(step, at)
-        for room in (step.before, step.after):
+    def add_turn(self, turn: IndexedTurn, at: int) -> None:
+        """Add what a turn shows of the map."""
+        place, after = turn.place, turn.place_after
+        way = None if place is None or turn.marks & REFUSED else (place, exit_name(turn.action))
+        reached = after if way is not None and after != place else None
+        if way is not None and reached is not None and at < self.rooms.get(reached, at + 1):
+            self.reached[reached] = way
+        for room in (place, after):
             if room is not None:
                 self._learn(self.rooms, room, at)
-        for exit_key in step.exits:
+        for exit_key in turn.exits:
             self._learn(self.mentioned, exit_key, at)
-        if step.before is None or step.void:
+        if way is None:
             return
-        way = (step.before, exit_name(step.action))
-        if step.died:
+        if turn.marks & DIED:
             self._learn(self.deadly, way, at)
-        elif step.after is not None and step.after != step.before:
-            self._learn(self.ways.setdefault(way, {}), step.after, at)
+        elif reached is not None:
+            self._learn(self.ways.setdefault(way, {}), reached, at)
             self._learn(self.tried, way, at)
-        elif canonical_direction(step.action) is not None:
+        elif canonical_direction(turn.action) is not None:
             self._learn(self.tried, way, at)
-
-    def _reach(self, step: MapStep, at: int) -> None:
-        """Record how a new room was reached."""
-        if step.void or step.before is None or step.after is None or step.after == step.before:
-            return
-        if at < self.rooms.get(step.after, at + 1):
-            self.reached[step.after] = (step.before, exit_name(step.action))
 
     def _learn(self, known: dict[_Component, int], part: _Component, at: int) -> None:
         earlier = known.get(part)

@@ -1,8 +1,7 @@
 """The tables of the page: the results of the episodes, and all memories."""
 
 from collections import Counter
-from collections.abc import Iterable
-from itertools import product
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from zorkgpt.directions import exit_name
@@ -10,7 +9,7 @@ from zorkgpt.llm.usage import is_useless
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import is_place, place_to_json
 from zorkgpt.runlog.episodes import repeated_failures
-from zorkgpt.viewer.episode_index import DIED, FAILED, CallIndex, EpisodeIndex
+from zorkgpt.viewer.episode_index import DIED, FAILED, CallIndex, EpisodeIndex, IndexedTurn
 from zorkgpt.viewer.json_lines import cut, turn_key
 from zorkgpt.viewer.memory_threads import Thread
 from zorkgpt.viewer.run_files import RunFiles
@@ -40,36 +39,28 @@ def overview(
 def _row(
     index: EpisodeIndex, calls: CallIndex, failed_before: set[tuple[int | None, str]], seen_before: set[SubjectKey]
 ) -> dict[str, Any]:
-    columns = index.columns
-    marks = columns["marks"]
-    tries = zip(columns["places"], map(exit_name, index.actions), marks, strict=True)
-    failures = ((place, action) for place, action, mark in tries if mark & FAILED)
-    places = {place for place in (*columns["places"], *columns["places_after"]) if place is not None}
-    seconds = [second for second in columns["seconds"] if second is not None]
+    failed = [turn for turn in index.turns if turn.marks & FAILED]
+    failures = ((turn.place, exit_name(turn.action)) for turn in failed)
+    places = {place for turn in index.turns for place in (turn.place, turn.place_after) if place is not None}
+    seconds = [turn.seconds for turn in index.turns if turn.seconds is not None]
     row = {
         "episode": index.episode,
         "turns": len(index),
         "rooms": len(places),
         "new_rooms": len(places - seen_before),
-        "deaths": sum(bool(mark & DIED) for mark in marks),
-        "failed": sum(bool(mark & FAILED) for mark in marks),
+        "deaths": sum(bool(turn.marks & DIED) for turn in index.turns),
+        "failed": len(failed),
         "repeated": repeated_failures(failures, failed_before),
         "seconds": sum(seconds) if seconds else None,
-        "scored": [_scored(index, at) for at, gain in enumerate(index.gains) if gain],
+        "scored": [_scored(turn) for turn in index.turns if turn.gain],
     }
     seen_before |= places
     return row | _used(calls)
 
 
-def _scored(index: EpisodeIndex, at: int) -> dict[str, Any]:
-    columns = index.columns
-    return {
-        "turn": columns["turns"][at],
-        "gain": index.gains[at],
-        "score": columns["scores"][at],
-        "place": columns["places"][at],
-        "action": cut(index.actions[at], _ACTION_CHARACTERS),
-    }
+def _scored(turn: IndexedTurn) -> dict[str, Any]:
+    action = cut(turn.action, _ACTION_CHARACTERS)
+    return {"turn": turn.turn, "gain": turn.gain, "score": turn.score, "place": turn.place, "action": action}
 
 
 def _used(calls: CallIndex) -> dict[str, Any]:
@@ -100,6 +91,8 @@ def _roles(calls: CallIndex) -> list[dict[str, Any]]:
 _USED = ("prompt_tokens", "completion_tokens", "cost")
 
 
+Showing = tuple[SubjectKey | None, tuple[int, int]]
+"""The place of a turn, and its (episode, turn)."""
 _SHOWN_TURNS = 40
 """Maximum number of turns listed in which a memory was shown."""
 _FIELDS = (
@@ -110,16 +103,23 @@ _FIELDS = (
 
 def memory_list(files: RunFiles) -> list[dict[str, Any]]:
     """Return a row for each memory of each place, in the order of the places."""
+    showings: dict[str, list[Showing]] = {}
+    for number, episode in files.episodes.items():
+        for turn in episode.turns:
+            for title in turn.shown:
+                showings.setdefault(title, []).append((turn.place, (number, turn.turn)))
     return [
-        _memory_row(files, place, number, thread)
+        _memory_row(place, number, thread, showings)
         for place in files.threads.places()
         for number, thread in enumerate(files.threads.of_place(place))
     ]
 
 
-def _memory_row(files: RunFiles, place: SubjectKey, number: int, thread: Thread) -> dict[str, Any]:
+def _memory_row(
+    place: SubjectKey, number: int, thread: Thread, showings: Mapping[str, list[Showing]]
+) -> dict[str, Any]:
     memory = thread[-1]["memory"]
-    shown = _shown_turns(files, place, thread)
+    shown = _shown_turns(place, thread, showings)
     return {name: memory.get(name) for name in _FIELDS} | {
         "place": place_to_json(place),
         "thread": number,
@@ -134,18 +134,15 @@ def _memory_row(files: RunFiles, place: SubjectKey, number: int, thread: Thread)
     }
 
 
-def _shown_turns(files: RunFiles, place: SubjectKey, thread: Thread) -> list[tuple[int, int]]:
+def _shown_turns(place: SubjectKey, thread: Thread, showings: Mapping[str, list[Showing]]) -> list[tuple[int, int]]:
     """Return (episode, turn) of each turn whose prompt contained the memory, while the memory existed."""
-    titles = {version["memory"]["title"] for version in thread}
-    first, last = thread[0]["at"], thread[-1]["at"]
-    is_gone = bool(thread[-1].get("gone"))
-    shown: set[tuple[int, int]] = set()
-    for number, episode in files.episodes.items():
+    first, last = thread[0]["at"], thread[-1]["at"] if thread[-1].get("gone") else None
+    shown = {
+        turn
+        for title in {version["memory"]["title"] for version in thread}
+        for where, turn in showings.get(title, ())
         # What is known of a thing or of the game is shown at any place.
-        places = {place} if is_place(place) else {where for where, _ in episode.shown}
-        for key in product(places, titles):
-            for turn in episode.shown.get(key, ()):
-                at = turn_key(number, turn)
-                if first <= at and (at <= last or not is_gone):
-                    shown.add((number, turn))
+        if where == place or not is_place(place)
+        if first <= turn_key(*turn) and (last is None or turn_key(*turn) <= last)
+    }
     return sorted(shown)

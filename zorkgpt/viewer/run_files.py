@@ -39,8 +39,8 @@ class RunFiles:
         self.calls: dict[int, CallIndex] = {}
         self.map = MapTimeline()
         self.threads = MemoryThreads(workdir)
-        self._mapped: dict[int, tuple[int, int]] = {}
-        """Episode → its generation and the number of its turns in the map."""
+        self._mapped: dict[int, int] = {}
+        """Episode → the number of its turns in the map."""
 
     def refresh(self) -> None:
         """Read the new lines of every file."""
@@ -49,8 +49,9 @@ class RunFiles:
                 if number not in self.episodes and self.only in (None, number) and 0 < number < _MAX_EPISODES:
                     self._open(number)
             for episode in self.episodes.values():
+                generation = episode.generation
                 if episode.refresh():
-                    self._update_map(episode)
+                    self._update_map(is_new=generation != episode.generation)
             latest = max(((number, index.last_turn) for number, index in self.episodes.items()), default=(0, 0))
             self.threads.refresh(self._memory_name(), latest)
 
@@ -114,25 +115,19 @@ class RunFiles:
             self.episodes[number] = EpisodeIndex(number, log)
             self.calls[number] = CallIndex(calls)
 
-    def _update_map(self, episode: EpisodeIndex) -> None:
-        generation, mapped = self._mapped.get(episode.episode, (episode.generation, 0))
-        if generation != episode.generation:
-            self._rebuild_map()
-            return
-        first = whole_number(episode.started.get("location_id"))
-        if first is not None:
-            self.map.arrive(first, turn_key(episode.episode, 0))
-            episode.names.setdefault(first, text(episode.started.get("location"))[:200])
-        turns = episode.columns["turns"]
-        self.map.add_turns(episode.episode, zip(turns[mapped:], episode.steps[mapped:], strict=True))
-        self._mapped[episode.episode] = (episode.generation, len(turns))
-
-    def _rebuild_map(self) -> None:
-        """Rebuild the map from all episodes, because turns in it are no longer valid."""
-        self.map = MapTimeline(changes=self.map.changes + 1)
-        self._mapped.clear()
-        for episode in self.episodes.values():
-            self._update_map(episode)
+    def _update_map(self, *, is_new: bool) -> None:
+        """Add the new turns to the map, or to a new map, because turns in it are no longer valid."""
+        if is_new:
+            self.map = MapTimeline(changes=self.map.changes + 1)
+            self._mapped.clear()
+        for number, episode in self.episodes.items():
+            first = whole_number(episode.started.get("location_id"))
+            if first is not None:
+                self.map.arrive(first, turn_key(number, 0))
+                episode.names.setdefault(first, text(episode.started.get("location"))[:200])
+            for turn in episode.turns[self._mapped.get(number, 0) :]:
+                self.map.add_turn(turn, turn_key(number, turn.turn))
+            self._mapped[number] = len(episode)
 
 
 _RUN_HINT = (

@@ -1,11 +1,12 @@
 """Search the transcripts, memories and prompts of all episodes, with filters for the events of a turn."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from functools import reduce
+from itertools import count
+from operator import or_
 from typing import Any, NamedTuple
 
-from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import place_to_json
 from zorkgpt.viewer.episode_index import (
     CONTESTED,
@@ -13,7 +14,7 @@ from zorkgpt.viewer.episode_index import (
     REFUSED,
     REJECTED,
     SCORED,
-    EpisodeIndex,
+    call_texts,
     searched_texts,
 )
 from zorkgpt.viewer.json_lines import cut, text, turn_key, whole_number
@@ -25,143 +26,141 @@ MAX_QUERY_CHARS = 200
 _CONTEXT_CHARS = 60
 """Characters shown before and after a match."""
 _OPENING = -1
-_MODEL_ERROR = 1 << 30
+_MODEL_ERROR, _LEARNED, _DISPROVED = (1 << bit for bit in (28, 29, 30))
 EVENTS = {
     "score": SCORED,
     "death": DIED,
     "refusal": REFUSED | REJECTED,
+    "learned": _LEARNED,
     "contradiction": CONTESTED,
+    "disproved": _DISPROVED,
     "error": _MODEL_ERROR,
 }
-"""Filters for turns → bits of the column `marks`."""
-FATES = {"learned", "disproved"}
-"""Filters for lasting memories, by the marks of their versions."""
-_SEARCHED = ("text", "title")
+"""Filters → bits of the marks of a turn, or of a version of a lasting memory."""
+_FATES = {"learned": _LEARNED, "disproved": _DISPROVED}
 
 
-class _Hit(NamedTuple):
+class SearchItem(NamedTuple):
+    """A turn, a prompt, or a change of a memory."""
+
     episode: int
     turn: int
     kind: str
     """ "turn", "memory" or "prompt"."""
     number: int
-    """The index of the turn, of the model call, or of the version of a memory in `Search._memories`."""
-
-
-@dataclass(frozen=True, slots=True)
-class _MemoryText:
-    place: SubjectKey
+    """The index of the turn or of the model call, or the position among the changes of memories."""
     title: str
-    texts: list[str]
+    words: str
+    """The searched texts in lowercase. "" for a prompt."""
+    events: int
+    """What happened, as bits of `EVENTS`."""
+    events_of_turn: int = 0
+    """What else happened in the turn. It counts only for items that contain a query."""
+    place: Any = None
+    """As JSON. None if unknown."""
+    texts: Sequence[str] = ()
+    """The texts of a change of a memory. The others are in the logs."""
+
+    def row(self) -> dict[str, Any]:
+        """Return what the page shows, without the text."""
+        row = {"episode": self.episode, "turn": self.turn, "kind": self.kind, "title": self.title}
+        return row if self.kind == "prompt" else row | {"place": self.place}
 
 
-class Search:
-    """A search in all episodes of a run."""
+def search(files: RunFiles, query: str, only: Sequence[str], start: int = 0) -> dict[str, Any]:
+    """Return the turns of all hits, in order, and the text of `SHOWN` hits beginning at `start`.
 
-    def __init__(self, files: RunFiles, query: str, events: list[str]) -> None:
-        self._files = files
-        self._query = query[:MAX_QUERY_CHARS].strip().lower()
-        self._wanted = 0
-        for name in events:
-            self._wanted |= EVENTS.get(name, 0)
-        self._fates = FATES & {*events}
-        self._memories: list[_MemoryText] = []
+    Args:
+        only: The events to which hits are limited. Empty for all hits that contain the query.
+    """
+    query = query[:MAX_QUERY_CHARS].strip().lower()
+    wanted = reduce(or_, (EVENTS.get(name, 0) for name in only), 0)
+    hits = []
+    for item in search_items(files, query) if query or wanted else ():
+        events = item.events | (item.events_of_turn if query else 0)
+        if (not wanted or events & wanted) and (item.kind == "prompt" or query in item.words):
+            hits.append(item)
+    return {
+        "from": start,
+        "hits": [turn_key(hit.episode, hit.turn) for hit in hits],
+        "rows": [hit.row() | _snippet(_texts(files, hit), query) for hit in hits[start : start + SHOWN]],
+    }
 
-    def answer(self, start: int) -> dict[str, Any]:
-        """Return the turns of all hits, in order, and the text of `SHOWN` hits beginning at `start`."""
-        hits = sorted(self._hits())
-        return {
-            "from": start,
-            "hits": [turn_key(hit.episode, hit.turn) for hit in hits],
-            "rows": [self._row(hit) for hit in hits[start : start + SHOWN]],
-        }
 
-    def _hits(self) -> Iterator[_Hit]:
-        if not self._query and not self._wanted and not self._fates:
-            return
-        marks = {number: self._marks(number, index) for number, index in self._files.episodes.items()}
-        if self._wanted or not self._fates:
-            yield from self._turn_hits(marks)
-        if self._query or self._fates:
-            yield from self._memory_hits(marks)
+def searched(files: RunFiles, episodes: Collection[int]) -> dict[str, Any]:
+    """Return everything that searches look at in these episodes. A prompt has the number of its model call."""
+    rows = []
+    for item in search_items(files, None):
+        if item.episode in episodes:
+            is_prompt = item.kind == "prompt"
+            texts = {"call": item.number} if is_prompt else {"texts": _texts(files, item)}
+            events = {"events": item.events, "events_of_turn": item.events_of_turn}
+            rows.append(item.row() | events | texts)
+    return {"events": EVENTS, "items": rows}
 
-    def _turn_hits(self, marks_of: dict[int, dict[int, int]]) -> Iterator[_Hit]:
-        """Yield the turns and prompts that contain the query, from turns with one of the wanted events."""
-        for number, index in self._files.episodes.items():
-            marks, turns = marks_of[number], index.columns["turns"]
-            if self._query and not self._wanted and self._query in text(index.started.get("opening")).lower():
-                yield _Hit(number, 0, "turn", _OPENING)
-            for at, words in enumerate(index.searched):
-                if self._query in words and self._has_wanted_event(marks.get(turns[at], 0)):
-                    yield _Hit(number, turns[at], "turn", at)
-            if self._query:
-                calls = self._files.calls_of(number)
-                for call in calls.containing(self._query):
-                    turn = calls.calls[call]["turn"]
-                    if self._has_wanted_event(marks.get(turn, 0)):
-                        yield _Hit(number, turn, "prompt", call)
 
-    def _marks(self, number: int, index: EpisodeIndex) -> dict[int, int]:
-        """Return turn → marks, or nothing if there are no filters for turns."""
-        if not self._wanted:
-            return {}
-        marks = dict(zip(index.columns["turns"], index.columns["marks"], strict=True))
-        if self._wanted & _MODEL_ERROR:
-            for call in self._files.calls_of(number).calls:
-                if call["error"] is not None and call["turn"] in marks:
-                    marks[call["turn"]] |= _MODEL_ERROR
-        return marks
+def search_items(files: RunFiles, query: str | None) -> list[SearchItem]:
+    """Return every turn, every change of a memory, and the prompts that contain the query, in order.
 
-    def _has_wanted_event(self, marks: int) -> bool:
-        return not self._wanted or bool(marks & self._wanted)
+    Args:
+        query: None for all prompts, "" for none.
+    """
+    found: list[SearchItem] = []
+    marks: dict[tuple[int, int], int] = {}
+    for number, index in files.episodes.items():
+        calls = files.calls_of(number)
+        failed = {call["turn"] for call in calls.calls if call["error"] is not None}
+        opening, place = text(index.started.get("opening")).lower(), whole_number(index.started.get("location_id"))
+        found.append(SearchItem(number, 0, "turn", _OPENING, "", opening, 0, 0, place))
+        for at, turn in enumerate(index.turns):
+            events = turn.marks | (_MODEL_ERROR if turn.turn in failed else 0)
+            marks[number, turn.turn] = events
+            found.append(SearchItem(number, turn.turn, "turn", at, turn.action, turn.searched, events, 0, turn.place))
+        for at in () if query == "" else calls.containing(query or ""):
+            call = calls.calls[at]
+            during = marks.get((number, call["turn"]), 0)
+            found.append(SearchItem(number, call["turn"], "prompt", at, call["role"], "", 0, during))
+    return sorted([*found, *_changes(files, marks)], key=lambda item: item[:4])
 
-    def _memory_hits(self, marks: dict[int, dict[int, int]]) -> Iterator[_Hit]:
-        """Yield the versions of memories whose title, text or reason contains the query."""
-        for place in self._files.threads.places():
-            for thread in self._files.threads.of_place(place):
-                for before, version in zip([{}, *(version["memory"] for version in thread)], thread, strict=False):
-                    memory, has_fate = version["memory"], any(name in version for name in self._fates)
-                    if not has_fate and (not self._query or (self._fates and not self._wanted)):
-                        continue
-                    # For a learned or disproved memory, search all fields. Otherwise, search only the changed ones.
-                    fields = [name for name in _SEARCHED if has_fate or memory[name] != before.get(name)]
-                    texts = [text(version.get("reason")), *(text(memory[name]) for name in fields)]
-                    episode, turn = divmod(version["at"], turn_key(1, 0))
-                    contains = any(self._query in words.lower() for words in texts)
-                    if contains and (has_fate or self._has_wanted_event(marks.get(episode, {}).get(turn, 0))):
-                        self._memories.append(_MemoryText(place, text(memory.get("title")), texts))
-                        yield _Hit(episode, turn, "memory", len(self._memories) - 1)
 
-    def _row(self, hit: _Hit) -> dict[str, Any]:
-        row: dict[str, Any] = {"episode": hit.episode, "turn": hit.turn, "kind": hit.kind}
-        if hit.kind == "memory":
-            memory = self._memories[hit.number]
-            reason_or_text = memory.texts[0] or memory.texts[1]
-            texts = memory.texts if self._query else [reason_or_text]
-            return row | {"place": place_to_json(memory.place), "title": cut(memory.title, 200)} | self._snippet(texts)
-        index = self._files.episodes[hit.episode]
-        if hit.kind == "prompt":
-            call = self._files.calls_of(hit.episode).whole(hit.number) or {"messages": []}
-            texts = [message["content"] for message in call["messages"]]
-            texts += [text(call.get("answer")), text(call.get("reasoning")), text(call.get("error"))]
-            return row | {"title": text(call.get("role"))} | self._snippet(texts)
-        if hit.number == _OPENING:
-            place = whole_number(index.started.get("location_id"))
-            return row | {"place": place, "title": ""} | self._snippet([text(index.started.get("opening"))])
-        turn = index.turn(hit.number)
-        row |= {"place": index.columns["places"][hit.number], "title": index.actions[hit.number]}
-        return row | self._snippet(searched_texts(turn) if turn else [])
+def _changes(files: RunFiles, marks: dict[tuple[int, int], int]) -> Iterator[SearchItem]:
+    """Yield the changes of memories, with their changed texts and reasons, and all texts of a disproved memory."""
+    numbers = count()
+    for place in files.threads.places():
+        for thread in files.threads.of_place(place):
+            before: dict[str, Any] = {}
+            for version in thread:
+                memory = version["memory"]
+                fate = sum(bit for name, bit in _FATES.items() if name in version)
+                changed = [name for name in ("title", "text") if fate or memory[name] != before.get(name)]
+                texts = [*(text(memory[name]) for name in changed), text(version.get("reason"))]
+                episode, turn = divmod(version["at"], turn_key(1, 0))
+                title, words = cut(memory.get("title"), 200), "\n".join(texts).lower()
+                during, where = marks.get((episode, turn), 0), place_to_json(place)
+                yield SearchItem(episode, turn, "memory", next(numbers), title, words, fate, during, where, texts)
+                before = memory
 
-    def _snippet(self, texts: list[str]) -> dict[str, str]:
-        """Return the first match of the query with its context. Without a query, return the start of the last text."""
-        pattern = re.compile(re.escape(self._query), re.IGNORECASE)
-        for words in texts if self._query else ():
-            if match := pattern.search(words):
-                start, end = match.span()
-                before, after = words[max(0, start - _CONTEXT_CHARS) : start], words[end : end + _CONTEXT_CHARS]
-                return {"before": before, "match": match[0], "after": after}
-        return {
-            "before": "",
-            "match": "",
-            "after": "" if self._query else cut(texts[-1] if texts else "", 2 * _CONTEXT_CHARS),
-        }
+
+def _texts(files: RunFiles, item: SearchItem) -> Sequence[str]:
+    if item.kind == "memory":
+        return item.texts
+    if item.kind == "prompt":
+        return call_texts(files.calls_of(item.episode).whole(item.number) or {})
+    index = files.episodes[item.episode]
+    if item.number == _OPENING:
+        return [text(index.started.get("opening"))]
+    turn = index.turn(item.number)
+    return searched_texts(turn) if turn else ()
+
+
+def _snippet(texts: Sequence[str], query: str) -> dict[str, str]:
+    """Return the match in the last text that contains the query, with its context. Without a query, the last text."""
+    pattern = re.compile(re.escape(query), re.IGNORECASE)
+    for words in filter(None, reversed(texts)):
+        if not query:
+            return {"before": "", "match": "", "after": cut(words, 2 * _CONTEXT_CHARS)}
+        if match := pattern.search(words):
+            start, end = match.span()
+            before, after = words[max(0, start - _CONTEXT_CHARS) : start], words[end : end + _CONTEXT_CHARS]
+            return {"before": before, "match": match[0], "after": after}
+    return {"before": "", "match": "", "after": ""}

@@ -17,12 +17,6 @@ export const exported = index !== null;
 
 export const isOneOfSeveral = !exported && base !== "/";
 
-// All answers of an exported file, by path.
-export async function allAnswers() {
-  const numbers = new Set(Object.values(await chunk("run-index")));
-  return Object.assign({}, ...await Promise.all([...numbers].map((number) => chunk(`run-data-${number}`))));
-}
-
 // A part of an exported file, decompressed on first use.
 function chunk(name) {
   if (!chunks.has(name)) chunks.set(name, unpacked(document.getElementById(name).textContent));
