@@ -17,9 +17,8 @@ from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.context.prompt import KNOWLEDGE_TOKENS
 from zorkgpt.errors import FileError, InvalidAnswer, LLMError
-from zorkgpt.knowledge.lines import is_by_person, is_settled, is_struck
+from zorkgpt.knowledge.lines import Lessons, is_by_person, is_settled, is_struck
 from zorkgpt.knowledge.retrieval import relevant_lines
-from zorkgpt.knowledge.revision import Lessons
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.knowledge.synthesis import KnowledgeSynthesizer, Review
 from zorkgpt.memory.models import Memory

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.knowledge import a_line, add
-from zorkgpt.knowledge.lines import KnowledgeSection, is_struck, line_of
-from zorkgpt.knowledge.revision import Lessons, Revision
+from zorkgpt.knowledge.lines import KnowledgeSection, Lessons, Revision, is_struck, line_of
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.memory.models import Memory
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from game_interface.models import Item
 from tests.fixtures.turns import a_turn
-from zorkgpt.knowledge.revision import Lessons
+from zorkgpt.knowledge.lines import Lessons
 from zorkgpt.knowledge.synthesis import Review
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 

@@ -10,8 +10,7 @@ from tests.fixtures.knowledge import a_line, add
 from tests.fixtures.memory import memory as a_memory
 from tests.fixtures.reprints import FORMATTERS, original, reprinted
 from zorkgpt.files import Disk
-from zorkgpt.knowledge.lines import KnowledgeSection, line_of
-from zorkgpt.knowledge.revision import Lessons
+from zorkgpt.knowledge.lines import KnowledgeSection, Lessons, line_of
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import KNOWLEDGE

@@ -6,8 +6,7 @@ import pytest
 
 from tests.fixtures.knowledge import a_line
 from tests.fixtures.turns import a_turn
-from zorkgpt.knowledge.lines import KnowledgeSection
-from zorkgpt.knowledge.revision import Lessons
+from zorkgpt.knowledge.lines import KnowledgeSection, Lessons
 from zorkgpt.knowledge.synthesis import ModelKnowledgeSynthesizer, Review
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.models import Memory

@@ -6,8 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from zorkgpt.cli.options import EvalOptions, GameOption, PlayOptions, ViewOptions, takes_options
-from zorkgpt.cli.paths import WorkdirOption
+from zorkgpt.cli.options import EvalOptions, GameOption, PlayOptions, ViewOptions, WorkdirOption, takes_options
 from zorkgpt.cli.process import ExitCode, announce_start
 from zorkgpt.errors import LLMUnreachable, ZorkGPTError
 from zorkgpt.extras import IS_CHECKOUT, extra_of, require

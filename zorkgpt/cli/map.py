@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zorkgpt.bounded import saved_json
-from zorkgpt.cli.paths import SavedGameOption, WorkdirOption, run_configuration
+from zorkgpt.cli.options import SavedGameOption, WorkdirOption, run_configuration
 from zorkgpt.errors import FileError, MapFileError
 from zorkgpt.files import write_file
 

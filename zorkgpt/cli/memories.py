@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from zorkgpt.cli.lookup import ambiguous, find_memories, find_place
-from zorkgpt.cli.options import as_command
-from zorkgpt.cli.paths import SavedGameOption, WorkdirOption, run_configuration
+from zorkgpt.cli.options import SavedGameOption, WorkdirOption, as_command, run_configuration
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
 from zorkgpt.memory.ids import memory_id

@@ -25,7 +25,7 @@ from zorkgpt.cli.memories import (
     say,
     world_of,
 )
-from zorkgpt.cli.paths import SavedGameOption, WorkdirOption
+from zorkgpt.cli.options import SavedGameOption, WorkdirOption
 from zorkgpt.files import write_file
 from zorkgpt.memory.ids import MemoryId
 from zorkgpt.memory.places import place_label

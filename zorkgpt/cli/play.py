@@ -24,8 +24,7 @@ from session.history import TurnRecord
 from zorkgpt.cli.control import control_episode
 from zorkgpt.cli.display import LINGER_S, LineDisplay, ScreenDisplay, console_for, display_for
 from zorkgpt.cli.human import HumanPlayer
-from zorkgpt.cli.options import PlayOptions
-from zorkgpt.cli.paths import run_configuration, story_folder
+from zorkgpt.cli.options import PlayOptions, run_configuration, story_folder
 from zorkgpt.cli.process import STOP, ExitCode
 from zorkgpt.cli.status import RunProgress, Status, StatusLine, report_if_silent
 from zorkgpt.cli.summary import COMMAND, damage_lines, learning_of, summary_of, write_summary

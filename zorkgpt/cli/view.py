@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from zorkgpt.cli.options import ViewOptions
-from zorkgpt.cli.paths import run_configuration
+from zorkgpt.cli.options import ViewOptions, run_configuration
 from zorkgpt.errors import ViewerError
 
 if TYPE_CHECKING:

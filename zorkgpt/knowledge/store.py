@@ -11,8 +11,7 @@ from platform import node
 from zorkgpt.errors import FileError, MemoryStoreError
 from zorkgpt.files import AtomicFile, Disk, Stamp, write_file
 from zorkgpt.knowledge.file import KnowledgeDocument, is_damaged, parse, render
-from zorkgpt.knowledge.lines import is_by_person
-from zorkgpt.knowledge.revision import Lessons, Revision
+from zorkgpt.knowledge.lines import Lessons, Revision, is_by_person
 from zorkgpt.log import get_logger
 from zorkgpt.memory.checks import utc_now
 from zorkgpt.memory.models import KNOWLEDGE, Memory

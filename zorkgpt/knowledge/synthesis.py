@@ -9,8 +9,7 @@ from pydantic import BaseModel, Field
 from session.experience import row_of
 from session.history import TurnRecord
 from session.outcome import failed, visible_outcome
-from zorkgpt.knowledge.lines import KnowledgeSection, contradictions, line_of
-from zorkgpt.knowledge.revision import Lessons
+from zorkgpt.knowledge.lines import KnowledgeSection, Lessons, contradictions, line_of
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.memory.models import Memory

@@ -6,8 +6,7 @@ from textwrap import shorten
 
 from session.history import TurnRecord
 from session.outcome import effective
-from zorkgpt.knowledge.lines import KnowledgeSection, line_of
-from zorkgpt.knowledge.revision import Lessons
+from zorkgpt.knowledge.lines import KnowledgeSection, Lessons, line_of
 from zorkgpt.knowledge.synthesis import Review
 from zorkgpt.memory.models import Memory
 from zorkgpt.text import normalized_action, number_of

@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, TypeVar
 
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.fork_locks import new_lock
@@ -19,16 +19,6 @@ _MOST_AT_ONCE = 300
 # Loading a model takes processor time from the game, so it starts after the first turns.
 _FIRST_TURNS_S = 1.0
 _PARTING_S = 3.0
-
-
-@runtime_checkable
-class PerishableProvider(Protocol):
-    """A provider that can become unavailable."""
-
-    @property
-    def available(self) -> bool:
-        """Whether it can still make vectors."""
-        ...
 
 
 class EmbeddingIndex:
@@ -51,7 +41,6 @@ class EmbeddingIndex:
         table: "VectorTable | None" = None,
     ) -> None:
         self.provider = provider
-        self._perishable = provider if isinstance(provider, PerishableProvider) else None
         self.failures = 0
         self.rebuilds = 0
         """Number of times that all vectors were dropped, by a change of the model or by `rebuild`."""
@@ -92,7 +81,8 @@ class EmbeddingIndex:
     @property
     def is_lost(self) -> bool:
         """Whether there is no available provider, so that there will be no vectors."""
-        return self.provider is None or (self._perishable is not None and not self._perishable.available)
+        # Only some providers can become unavailable.
+        return self.provider is None or not getattr(self.provider, "available", True)
 
     @property
     def is_loading(self) -> bool:
