@@ -149,6 +149,7 @@ class Transition:
         return 0 if before is None or after is None else after - before
 
 
+DIRECTIONS = (*SHORT_DIRECTIONS.values(), "in", "out")
 _OTHER_SPELLING = SHORT_DIRECTIONS | {direction: short for short, direction in SHORT_DIRECTIONS.items()}
 
 

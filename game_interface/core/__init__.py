@@ -5,8 +5,8 @@ restricted by `sandbox.py`, and replaces it if it hangs or dies. `sanitize.py` c
 the format of saved states.
 
 - Reading a story: `zmachine.py` reads its memory, `grammar.py` its dictionary and grammar. `profile.py` describes where
-  it keeps player, location and score. `discovery.py` finds these by trying moves, and `exploration.py` decides when.
+  it keeps player, location and score. `discovery.py` finds these by trying moves.
 - Reading a turn: `observe.py` turns memory into observations and changes. `counterfactual.py` separates the effects
-  of an action from independent changes. `losses.py` detects losses, and `causes.py` finds their causes.
-  `transcript.py` reads endings and sentences from the text. `snapshots.py` combines these, for the game and branches.
+  of an action from independent changes. `causes.py` detects losses and finds their causes. `transcript.py` reads
+  endings and sentences from the text. `snapshots.py` combines these, for the game and branches.
 """

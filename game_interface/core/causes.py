@@ -1,9 +1,10 @@
-"""Find the cause of a loss by playing alternatives from saved states.
+"""Detect the player's losses on a turn (life, points or things), and find their causes from saved states.
 
-The alternatives answer two questions. Does the loss also happen if the player waits? Does it also happen at the same
-time if the player waits in the previous room, or walks away? If it does, and a creature is present each time, the
-creature has followed the player. If no creature is present, the cause is a clock. The turn is also replayed with other
-random numbers, because the loss may depend on chance. If the questions can't be answered, the cause is unknown.
+To find a cause, alternatives are played. They answer two questions. Does the loss also happen if the player waits? Does
+it also happen at the same time if the player waits in the previous room, or walks away? If it does, and a creature is
+present each time, the creature has followed the player. If no creature is present, the cause is a clock. The turn is
+also replayed with other random numbers, because the loss may depend on chance. If the questions can't be answered, the
+cause is unknown.
 
 The results never influence the choice of an action, because the turn is already over.
 """
@@ -12,14 +13,118 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from game_interface.core.discovery import DIRECTIONS
-from game_interface.core.losses import DetectedLoss
+from game_interface.core.names import WORD, NamedThings, heading_in
+from game_interface.core.observe import ViewReader
 from game_interface.core.sanitize import spelled_walk
 from game_interface.core.snapshots import BranchState, SnapshotReader
-from game_interface.core.transcript import common_end
+from game_interface.core.transcript import common_end, last_words
 from game_interface.core.worker import RNG_ADVANCES, Worker, with_rng_advanced
-from game_interface.models import Language, Transition
+from game_interface.core.zmachine import View
+from game_interface.models import DIRECTIONS, Item, Language, Transition
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
+
+
+@dataclass(frozen=True, slots=True)
+class DetectedLoss:
+    """A loss whose cause is not known yet."""
+
+    loss: Loss
+    """The loss without a cause."""
+    lost: frozenset[int]
+    """The object numbers of the lost things."""
+    creature: Item | None
+    """The creature that holds a lost thing, or that the response names."""
+    holds_it: bool
+    """Whether the creature holds a lost thing."""
+    is_ahead: bool
+    """Whether the creature was not visible before the turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class LossDetector:
+    """Detects losses in a story's turns."""
+
+    reader: ViewReader
+    named: NamedThings
+
+    def detect(self, step: Transition, after: View, command: str) -> DetectedLoss | None:
+        """Return the loss on a turn. None if there is none.
+
+        Args:
+            after: The story's memory after the turn.
+            command: The command that was played.
+        """
+        things = self._things_lost(step, after, command)
+        if not (step.died or step.points < 0 or things):
+            return None
+        sentence, holder = last_words(step.response), None
+        if step.died:
+            loss = Loss(LossKind.DEATH, sentence=sentence)
+        elif step.points < 0:
+            loss = Loss(LossKind.POINTS, sentence=sentence, points=-step.points)
+        else:
+            loss = Loss(LossKind.THINGS, sentence=sentence, things=tuple(item.name for item in things))
+            holder = self._living_holder(after, things)
+        creature = holder or self._creature_named(step, after)
+        return DetectedLoss(
+            loss,
+            lost=frozenset(item.num for item in things),
+            creature=creature,
+            holds_it=holder is not None,
+            is_ahead=creature is not None and creature.num not in {item.num for item in step.before.creatures or ()},
+        )
+
+    def _things_lost(self, step: Transition, after: View, command: str) -> tuple[Item, ...]:
+        """Return the directly held things that are now out of reach, except those that the command names."""
+        if not step.before.inventory or step.after.location is None or step.died or step.finished:
+            return ()
+        held = {item.num for item in step.after.inventory or ()}
+        gone = [item for item in step.before.inventory if item.num not in held]
+        named = self.named.in_text(command) if gone else frozenset[int]()
+        return tuple(item for item in gone if item.num not in named and self._is_out_of_reach(after, item.num))
+
+    def _is_out_of_reach(self, view: View, number: int) -> bool:
+        """Return whether an object is neither carried nor in the player's room, or is held by a creature."""
+        player, room = self.reader.profile.player, self.reader.room(view)
+        for holder in view.ancestors(number):
+            if holder in (player, room):
+                return False
+            if self.reader.profile.has(view, holder, "animate"):
+                return True
+        return True
+
+    def _living_holder(self, view: View, things: tuple[Item, ...]) -> Item | None:
+        for number in sorted(item.num for item in things):
+            holder = view.parent(number)
+            if holder and self.reader.profile.has(view, holder, "animate"):
+                return self.reader.item(view, holder)
+        return None
+
+    def _creature_named(self, step: Transition, after: View) -> Item | None:
+        """Return the last creature that the response names.
+
+        It must be visible, or in the room whose heading starts the response. The player walked to that room, but may
+        have been moved elsewhere after dying.
+        """
+        visible = {item.num: item for item in step.before.creatures or ()}
+        if step.before.location == step.after.location:
+            visible |= {item.num: item for item in step.after.creatures or ()}
+        heading = heading_in(step.response.strip().partition("\n")[0])
+        for word in reversed(WORD.findall(last_words(step.response))):
+            named = sorted(self.named.in_text(word))
+            for number in named:
+                if number in visible:
+                    return visible[number]
+            for number in named:
+                if heading and self._is_creature_in(after, number, heading):
+                    return self.reader.item(after, number)
+        return None
+
+    def _is_creature_in(self, view: View, number: int, heading: str) -> bool:
+        if number == self.reader.profile.player or not self.reader.profile.has(view, number, "animate"):
+            return False
+        return any(self.reader.names.shown(view, holder) == heading for holder in view.ancestors(number))
+
 
 _OTHER_IDLE = "look"
 _MAX_STATES = 4

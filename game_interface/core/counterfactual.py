@@ -14,13 +14,12 @@ control command, the turn counts as an unnamed change.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from game_interface.core.discovery import DIRECTIONS
 from game_interface.core.grammar import verbs
 from game_interface.core.observe import ViewReader
 from game_interface.core.profile import Profile
 from game_interface.core.worker import RNG_ADVANCES, BranchComparison, Worker, WorkerFailure
 from game_interface.core.zmachine import View, changes
-from game_interface.models import GrammarLine, Language, TokenKind, Transition
+from game_interface.models import DIRECTIONS, GrammarLine, Language, TokenKind, Transition
 from zorkgpt.log import get_logger
 from zorkgpt.memory.claims import STATES
 from zorkgpt.memory.objects import AttributeChange, ObjectMove

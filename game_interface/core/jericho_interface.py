@@ -7,17 +7,14 @@ from functools import cached_property
 from pathlib import Path
 
 from game_interface.core import grammar
-from game_interface.core.causes import CauseFinder, RecentStates
+from game_interface.core.causes import CauseFinder, LossDetector, RecentStates
 from game_interface.core.counterfactual import Bookkeeping, Counterfactual, fell_short
 from game_interface.core.coverage import StoryFact, story_facts
-from game_interface.core.exploration import StoryExplorer
-from game_interface.core.light import Light
-from game_interface.core.losses import LossDetector
-from game_interface.core.names import Names
-from game_interface.core.observe import ViewReader
+from game_interface.core.discovery import StoryExplorer
+from game_interface.core.names import NamedThings, Names, as_revealed
+from game_interface.core.observe import Light, ViewReader
 from game_interface.core.profile import Profile
 from game_interface.core.prompts import Prompts, as_typed, mode_of, printed_question, reads_key
-from game_interface.core.revealed import NamedThings, as_revealed
 from game_interface.core.sanitize import clean_command, clean_key, spelled_walk
 from game_interface.core.saved_game import SavedGame
 from game_interface.core.scene import SceneReader

@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from game_interface.core.discovery import DIRECTIONS
 from game_interface.core.grammar import property_words, word_addresses
 from game_interface.core.observe import ViewReader
 from game_interface.core.zmachine import View
-from game_interface.models import Item, Language, Observation, Scene
+from game_interface.models import DIRECTIONS, Item, Language, Observation, Scene
 from zorkgpt.memory.claims import STATES, Relation
 from zorkgpt.memory.objects import PlacedObject, ThingState
 

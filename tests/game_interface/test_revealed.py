@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.core.revealed import NamedThings
+from game_interface.core.names import NamedThings
 from game_interface.models import Language
 from tests.fixtures.stories import build
 
