@@ -94,7 +94,7 @@ class ObjectiveManager(BaseManager):
         super().__init__(logger, config, game_state)
         self._finder = finder or RuleObjectiveFinder()
         self._sources = sources or ObjectiveSources()
-        self.tracker = ObjectiveTracker(stale_after=config.objective_stale_after_turns)
+        self.tracker = ObjectiveTracker()
         self._memories = ObjectiveMemories(store) if store else None
         self._episode_log = episode_log or EpisodeLog(logger, config, game_state)
         self._base: list[Objective] = []

@@ -10,6 +10,10 @@ from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.world.progress import Loop, NoveltyTracker, RecurrenceDetector
 
+_WINDOW_TURNS = 20
+"""Turns within which the player is told about a return to the same state."""
+_STUCK_AFTER_TURNS = 40
+"""Turns without a new location, object, score or memory after which the player is told."""
 _SAME_REFUSALS = 3
 
 
@@ -18,9 +22,7 @@ class ProgressManager(BaseManager):
 
     def __init__(self, logger: logging.Logger, config: GameConfiguration, game_state: GameState) -> None:
         super().__init__(logger, config, game_state)
-        self._window_turns = config.loop_window_turns
-        self._stuck_after_turns = config.stuck_after_turns
-        self._recurrences = RecurrenceDetector(self._window_turns)
+        self._recurrences = RecurrenceDetector(_WINDOW_TURNS)
         self._novelty = NoveltyTracker()
         self.reset()
 
@@ -36,14 +38,14 @@ class ProgressManager(BaseManager):
 
     def process_turn(self, record: TurnRecord) -> None:
         """Check whether this turn closed a loop, and whether it found anything new."""
-        loop = self._recurrences.learn(record.turn, record.transition) if self._window_turns else None
+        loop = self._recurrences.learn(record.turn, record.transition)
         # In a fight, repeating an attack is right.
         fighting = record.extraction is not None and record.extraction.combat
         self._loop = None if fighting else loop
         self._idle_turns = self._novelty.learn(record)
         self._count_refusals(record)
         self._counts["loops"] += self._loop is not None
-        self._counts["stuck"] += self._stuck and self._idle_turns == self._stuck_after_turns
+        self._counts["stuck"] += self._idle_turns == _STUCK_AFTER_TURNS
         self._counts["turns_stuck"] += self._stuck
         if self._loop is not None:
             self.logger.debug("loop detected", extra={"turn": record.turn, "since": self._loop.since})
@@ -59,7 +61,7 @@ class ProgressManager(BaseManager):
 
     @property
     def _stuck(self) -> bool:
-        return bool(0 < self._stuck_after_turns <= self._idle_turns)
+        return self._idle_turns >= _STUCK_AFTER_TURNS
 
     def notices(self) -> tuple[str, ...]:
         """Return notices for the player. () if the player makes progress."""

@@ -11,6 +11,8 @@ from session.game_state import GameState
 from session.history import Rejection, TurnRecord
 from zorkgpt.critic import CriticVerdict
 
+MOST_PER_TURN = 3
+"""Maximum rejections per turn. The next proposal is played."""
 LEAST_TRUST = 0.4
 """The rejections of a judge with less trust are recorded, but not obeyed."""
 
@@ -24,15 +26,13 @@ _PRIOR_RIGHT, _PRIOR_WRONG = 3, 1
 class RejectionManager(BaseManager):
     """Mediates between the critic and the player.
 
-    The player overrules a rejection by proposing the same action again in the same turn. After
-    `max_rejections_per_turn` rejections, the next proposal is played. The result of a rejected action that is played
-    shows whether the judge was right. The trust in a judge is the share of right rejections among these, in this
-    episode and earlier ones.
+    The player overrules a rejection by proposing the same action again in the same turn. After `MOST_PER_TURN`
+    rejections, the next proposal is played. The result of a rejected action that is played shows whether the judge was
+    right. The trust in a judge is the share of right rejections among these, in this episode and earlier ones.
     """
 
     def __init__(self, logger: logging.Logger, config: GameConfiguration, game_state: GameState) -> None:
         super().__init__(logger, config, game_state)
-        self._max_per_turn = config.max_rejections_per_turn
         self._rejections: list[Rejection] = []
         self._scores: dict[str, float | None] = {}
         self._counts = {"rejected": 0, "overruled": 0}
@@ -50,7 +50,7 @@ class RejectionManager(BaseManager):
         """
         is_repeated = any(rejection.action == action for rejection in self._rejections)
         obeyed_so_far = sum(rejection.obeyed for rejection in self._rejections)
-        if is_repeated or obeyed_so_far >= self._max_per_turn:
+        if is_repeated or obeyed_so_far >= MOST_PER_TURN:
             return None
         verdict = judge()
         self._scores[action] = verdict.score

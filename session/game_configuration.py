@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError, model_validator
 from session.sections import SECTIONS, LLMSection, SamplingSection, Tables
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.roles import Role
-from zorkgpt.llm.settings import LLMSettings, Price, RoleSettings
+from zorkgpt.llm.settings import LLMSettings, RoleSettings
 from zorkgpt.memory.settings import checked_window
 from zorkgpt.run_folder import FIXED_NAMES, KNOWLEDGE_FILE
 
@@ -261,7 +261,7 @@ def _explain(error: ValidationError) -> str:
     lines = []
     for problem in error.errors(include_url=False):
         name = ".".join(str(part) for part in problem["loc"]) or "configuration"
-        if problem["type"] == "extra_forbidden":
+        if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
             lines.append(f"Unknown setting {name!r}.{_similar_names(name)}")
         else:
             value = "" if "key" in name.lower() or "memory_address" in name else f" is {problem['input']!r}"
@@ -297,7 +297,7 @@ def model_settings(config: GameConfiguration) -> LLMSettings | None:
         max_failures=llm.max_failures,
         max_tokens=llm.max_tokens,
         max_cost=llm.max_cost,
-        prices={model: Price(price.prompt, price.completion) for model, price in llm.prices.items()},
+        prices=llm.prices,
     )
 
 

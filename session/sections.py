@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from zorkgpt.bounded import SETTING, parse_json
 from zorkgpt.embeddings.provider import ProviderChoice
-from zorkgpt.llm.settings import LLMSettings
+from zorkgpt.llm.settings import LLMSettings, Price
 from zorkgpt.memory.settings import MEMORY_FILE, MemorySettings
 from zorkgpt.memory.storage.postgres import is_postgres
 from zorkgpt.run_folder import EPISODE_LOG, MAP_FILE, STATE_FILE
@@ -100,15 +100,6 @@ class MemorySamplingSection(SamplingSection):
     """Previous turns in the question. 1 to 10 is reasonable."""
 
 
-class PriceSection(SettingsSection):
-    """Price of a model per million tokens."""
-
-    prompt: float = Field(ge=0)
-    """Prompt tokens."""
-    completion: float = Field(ge=0)
-    """Completion tokens, including reasoning."""
-
-
 class LLMSection(SettingsSection):
     """Models and servers of each role, and limits."""
 
@@ -146,7 +137,7 @@ class LLMSection(SettingsSection):
     """Token budget of a run, for all roles. The episode ends when it is used up."""
     max_cost: float | None = Field(default=None, gt=0)
     """Cost limit of a run. Every model needs a price."""
-    prices: Mapping[str, PriceSection] = {}
+    prices: Mapping[str, Price] = {}
     """Prices per million tokens, by model name or pattern, such as `"gpt-*" = { prompt = 2.5, completion = 10 }`."""
 
     @field_validator("prices", mode="before")
@@ -178,8 +169,6 @@ class GameplaySection(SettingsSection):
     """Review proposals before they are played."""
     enable_agent_tools: bool = True
     """Let the model that plays call tools: recall memories, note facts."""
-    max_rejections_per_turn: int = Field(default=3, ge=0)
-    """Maximum rejections per turn. The next proposal is played."""
     enable_exit_pruning: bool = True
     """Hide exits that failed repeatedly."""
     exit_failure_threshold: int = Field(default=2, ge=1)
@@ -190,10 +179,6 @@ class GameplaySection(SettingsSection):
     """Working directory with a folder per story. In Python: the folder of the story."""
     room_description_age_window: int = Field(default=10, ge=0)
     """Turns during which the last room description is shown again."""
-    loop_window_turns: int = Field(default=20, ge=0)
-    """Turns within which the player is told about a return to the same state. 0 for never."""
-    stuck_after_turns: int = Field(default=40, ge=0)
-    """Turns without a new location, object, score or memory after which the player is told. 0 for never."""
 
 
 class ContextSection(SettingsSection):
@@ -214,8 +199,6 @@ class OrchestratorSection(SettingsSection):
     """Turns between updates of the knowledge base."""
     objective_update_interval: int = Field(default=15, ge=1)
     """Turns without progress after which the objectives are reviewed."""
-    objective_stale_after_turns: int = Field(default=60, ge=1)
-    """Turns without progress after which an objective is listed last. After twice as many, it is dropped."""
     enable_objective_refinement: bool = True
     """Drop less useful objectives periodically."""
     objective_refinement_interval: int = Field(default=50, ge=1)

@@ -16,7 +16,7 @@ from zorkgpt.runlog.events import from_record, to_record
 
 LAMP_WANTED = {"new": [{"text": "Take the lamp", "kind": "holds", "thing": 10, "places": [1], "scope": "world"}]}
 NOTHING = {"new": []}
-SETTINGS = {"objective_update_interval": 5, "objective_stale_after_turns": 50}
+SETTINGS = {"objective_update_interval": 5}
 TAKEN = {"action": "take lamp", "after": at(carried=[LAMP], score=5)}
 
 
@@ -176,8 +176,8 @@ def test_logged_objectives_restore_all(tmp_path):
 
 
 def test_pursued_objectives_are_listed_with_stale_ones_last(tmp_path):
-    run, _ = played(tmp_path, many(1), many(6), *[NOTHING] * 3, objective_stale_after_turns=8)
-    run.idle(1, 13)
+    run, _ = played(tmp_path, many(1), many(6), *[NOTHING] * 11)
+    run.idle(1, 65)
     lines = run.manager.lines()
     assert list(lines[:5]) == [f"Find number {number}" for number in range(6, 11)]
     assert list(lines[5:]) == [f"Find number {number}; no progress for a while" for number in range(1, 6)]

@@ -9,7 +9,7 @@ from managers.progress_manager import ProgressManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import Extraction, TurnRecord
-from tests.fixtures.runs import a_run, a_walkthrough, turns_of
+from tests.fixtures.runs import a_walkthrough, turns_of
 from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import EpisodeEnded
@@ -63,28 +63,18 @@ def test_third_refusal_for_the_same_reason_is_answered_differently(tmp_path):
     assert notices == [(), (), (different,), ()]
 
 
-def run_with(workdir, **settings):
-    return a_run(workdir, turns=9, remember=False, settings=settings)
-
-
-def test_standstill_is_reported_until_something_is_new(tmp_path):
-    with run_with(tmp_path, stuck_after_turns=4, loop_window_turns=0) as run:
-        notices = []
-        for command in ["wait"] * 5 + ["north"]:
-            run.process_turn(command)
-            notices.append(run.managers.progress.notices())
-        counted = run.managers.progress.get_status()["metrics"]
-    assert [len(lines) for lines in notices] == [0, 0, 0, 1, 1, 0]
-    assert notices[3][0].startswith("Nothing new for 4 turns: ")
-    assert notices[4][0].startswith("Nothing new for 5 turns: ")
-    assert counted == {"loops": 0, "stuck": 1, "turns_stuck": 2}
-
-
-def test_notices_can_be_disabled(tmp_path):
-    with run_with(tmp_path, stuck_after_turns=0, loop_window_turns=0) as run:
-        for _ in range(6):
-            run.process_turn("wait")
-        assert run.managers.progress.notices() == ()
+def test_standstill_is_reported_until_something_is_new(bundled_story):
+    manager = ProgressManager(logging.getLogger("test"), GameConfiguration(), GameState())
+    with JerichoInterface(bundled_story) as game:
+        game.reset()
+        steps = [game.act("wait")] * 41 + [game.act("north")]
+    notices = []
+    for turn, step in enumerate(steps, 1):
+        manager.process_turn(TurnRecord(1, turn, step, "", "given", ""))
+        notices.append([line[:24] for line in manager.notices() if line.startswith("Nothing new")])
+    assert notices == [[]] * 39 + [["Nothing new for 40 turns"], ["Nothing new for 41 turns"], []]
+    counted = manager.get_status()["metrics"]
+    assert (counted["stuck"], counted["turns_stuck"]) == (1, 2)
 
 
 def test_repeated_blows_in_a_fight_are_not_reported(bundled_story):

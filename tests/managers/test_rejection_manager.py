@@ -2,7 +2,6 @@
 
 import logging
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,9 +18,8 @@ NO = CriticVerdict(False, "It was tried.", "model", -0.8)
 YES = CriticVerdict(True)
 
 
-def a_manager(most: int = 3) -> RejectionManager:
-    config = GameConfiguration(max_rejections_per_turn=most)
-    return RejectionManager(logging.getLogger("test"), config, GameState())
+def a_manager() -> RejectionManager:
+    return RejectionManager(logging.getLogger("test"), GameConfiguration(), GameState())
 
 
 def play(manager: RejectionManager, action: str, *, in_vain: bool) -> None:
@@ -64,17 +62,16 @@ def test_player_overrules_by_insisting():
     assert manager.consider("push wall", lambda: NO) is None
 
 
-@pytest.mark.parametrize("most", [0, 1, 3])
-def test_rejections_per_turn_are_limited(most):
-    manager, questions = a_manager(most), []
+def test_rejections_per_turn_are_limited():
+    manager, questions = a_manager(), []
 
     def judge() -> CriticVerdict:
         questions.append(1)
         return NO
 
     rejections = [manager.consider(f"push wall {number}", judge) for number in range(5)]
-    assert [rejection is not None for rejection in rejections] == [True] * most + [False] * (5 - most)
-    assert len(questions) == most
+    assert [rejection is not None for rejection in rejections] == [True, True, True, False, False]
+    assert len(questions) == 3
 
 
 def test_judge_with_many_errors_is_not_obeyed():
@@ -116,8 +113,8 @@ def test_accepted_action_does_not_affect_trust():
     assert manager.get_status()["metrics"] == {"rejected": 0, "overruled": 0, "trust": {}}
 
 
-@given(st.lists(st.tuples(st.sampled_from("abcdef"), st.booleans()), max_size=30), st.integers(0, 4))
-def test_turn_always_ends(proposals, most):
-    manager = a_manager(most)
+@given(st.lists(st.tuples(st.sampled_from("abcdef"), st.booleans()), max_size=30))
+def test_turn_always_ends(proposals):
+    manager = a_manager()
     rejections = [manager.consider(action, lambda accepted=ok: YES if accepted else NO) for action, ok in proposals]
-    assert sum(rejection is not None for rejection in rejections) <= most
+    assert sum(rejection is not None for rejection in rejections) <= 3

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import SecretStr
+from pydantic import Field, SecretStr
 
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.roles import Role
@@ -29,8 +29,9 @@ class RoleSettings:
 class Price:
     """The price of a million tokens, in the currency of `max_cost`."""
 
-    prompt: float
-    completion: float
+    prompt: Annotated[float, Field(ge=0)]
+    completion: Annotated[float, Field(ge=0)]
+    """Including reasoning."""
 
 
 @dataclass(frozen=True, slots=True)

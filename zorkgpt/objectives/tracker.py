@@ -70,7 +70,7 @@ class ObjectiveTracker:
         stale_after: Turns without progress until an objective is stale. After twice as many, it is abandoned.
     """
 
-    def __init__(self, *, stale_after: int) -> None:
+    def __init__(self, *, stale_after: int = 60) -> None:
         self._stale_after = stale_after
         self.objectives: dict[str, Objective] = {}
         self.visited: dict[int, int] = {}
