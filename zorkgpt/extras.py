@@ -15,7 +15,7 @@ EXTRAS = {
     "cli": ("The command line", ("typer", "rich")),
     "model": ("LLMClient", ("openai",)),
     "game": ("Playing a story", ("jericho", "greenlet", "networkx", "numpy")),
-    "viewer": ("The viewer", ("starlette", "sse_starlette", "uvicorn", "h11", "networkx")),
+    "viewer": ("The viewer", ("starlette", "uvicorn", "h11", "networkx")),
     "embeddings": ("Comparing memories by meaning", ("numpy", "onnxruntime", "tokenizers")),
     "embeddings-torch": ("The sentence-transformers provider", ("sentence_transformers", "torch")),
     "evals": ("Drawing plots", ("matplotlib",)),

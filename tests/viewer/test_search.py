@@ -134,7 +134,7 @@ def test_filters_are_buttons_and_in_the_address(address, open_page):
     expect(page.locator(".hit")).to_have_count(1)
     expect(page.get_by_role("button", name="Death", exact=True)).to_have_attribute("aria-pressed", "true")
     page.goto(f"{address}#1:1&only=luck")
-    expect(page.locator("#notice")).to_contain_text("unknown filter “luck”. Filters: score, death")
+    expect(page.locator("#notice")).to_contain_text("unknown filter “luck”. Use score, death")
 
 
 def test_more_hits_are_shown_on_request(address, open_page):

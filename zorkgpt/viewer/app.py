@@ -2,11 +2,12 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -17,7 +18,6 @@ from zorkgpt.memory.parts import open_store
 from zorkgpt.memory.places import parse_place
 from zorkgpt.viewer.access import AccessControl, AccessRules, may_edit
 from zorkgpt.viewer.answers import Answers, NotInRun, several_runs
-from zorkgpt.viewer.follow import Follower
 from zorkgpt.viewer.run_files import RunFiles
 
 if TYPE_CHECKING:
@@ -76,7 +76,6 @@ def change(files: RunFiles, place: SubjectKey, body: bytes) -> tuple[int, dict[s
 # Starlette is in the optional extra `viewer`, so it is imported on use.
 
 STATIC = Path(__file__).parent / "static"
-_PING_S = 15
 
 
 def make_app(runs: Sequence[RunFiles], rules: AccessRules) -> "Starlette":
@@ -104,14 +103,15 @@ def make_app(runs: Sequence[RunFiles], rules: AccessRules) -> "Starlette":
 
 def _run_routes(files: RunFiles, rules: AccessRules) -> "list[Route]":
     """Return the API routes of a run."""
-    from sse_starlette import EventSourceResponse
     from starlette.routing import Route
 
     answers = Answers(files)
-    follower = Follower(files)
 
     def run(request: "Request") -> dict[str, Any]:
-        return answers.run() | {"edit": may_edit(request.headers, rules)}
+        answer = answers.run() | {"edit": may_edit(request.headers, rules)}
+        version = {"version": str(crc32(json.dumps(answer).encode()))}
+        # The page asks twice a second. Most answers are that nothing has changed.
+        return version if version["version"] == request.query_params.get("known") else answer | version
 
     def place(request: "Request") -> dict[str, Any]:
         return answers.place(_place_of(request))
@@ -123,12 +123,8 @@ def _run_routes(files: RunFiles, rules: AccessRules) -> "list[Route]":
         query = request.query_params
         return answers.search(query.get("q", ""), query.get("only", "").split(","), _start(request))
 
-    async def events(request: "Request") -> "Response":
-        return EventSourceResponse(_as_events(follower.watch()), ping=_PING_S)
-
     return [
         Route("/run", _answering(run)),
-        Route("/events", events),
         Route("/overview", _answering(lambda request: answers.overview())),
         Route("/memories", _answering(lambda request: answers.memories())),
         Route("/search", _answering(search)),
@@ -238,8 +234,3 @@ def _not_found(request: "Request", error: Exception) -> "Response":
     from starlette.responses import JSONResponse
 
     return JSONResponse({"error": "Not found."}, 404)
-
-
-async def _as_events(changes: AsyncIterator[None]) -> AsyncIterator[dict[str, str]]:
-    async for _ in changes:
-        yield {"data": "changed"}

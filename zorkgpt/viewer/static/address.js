@@ -1,16 +1,33 @@
 // The view as the fragment of the page's address: `#3:120&tab=knowledge&place=30`, or `#live`.
 import { exported } from "./api.js";
 import { shorten } from "./dom.js";
-import { announce, attempt, isOver, openTurn, placeKey, placeOfKey, positionOf, run, show, turnNumber, view } from "./run.js";
+import { SORTS } from "./all_memories.js";
+import { HEATS } from "./map.js";
+import { EVENTS } from "./search.js";
+import { PANELS, SCREENS, TABS } from "./tabs.js";
+import { USUAL, announce, attempt, isOver, openTurn, placeKey, placeOfKey, positionOf, run, show, turnNumber, view } from "./run.js";
 
 // Browsers block pages that change their address too often.
 const WAIT_MS = 200;
 const STEP = 10;
 const LONGEST_FIND = 200;
-// How episodes are compared.
-const BY = ["place", "score"];
+const OVERVIEWS = SCREENS.map(([id]) => id).filter((id) => id !== "turn");
 
-let known = { panels: [], tabs: [], screens: [], events: [], sorts: [], heats: [] };
+// The options of an address in the order in which they are written. `read` returns the value of the view, `write` the words.
+const OPTIONS = {
+  panel: { read: oneOf(PANELS.map(([id]) => id), "panel") },
+  tab: { read: oneOf(TABS.map(({ id }) => id), "tab") },
+  place: { read: placeOf, write: placeKey },
+  beside: { read: (words) => words.split(",").map(episodeOf) },
+  by: { read: oneOf(["place", "score"], "comparison") },
+  heat: { read: oneOf(HEATS.map(([id]) => id), "map colors") },
+  large: { read: (words) => oneOf(["1"], "size of the map")(words) === "1", write: () => "1" },
+  sort: { read: (words) => (oneOf(SORTS, "column")(words.replace(/^-/, "")), words) },
+  from: { read: episodeOf },
+  find: { read: String, write: (words) => words.slice(0, LONGEST_FIND) },
+  only: { read: (words) => words.split(",").filter(Boolean).map(oneOf(EVENTS.map(([id]) => id), "filter")) },
+};
+
 let opening = Promise.resolve();
 let timer = null;
 let written = null;
@@ -18,9 +35,14 @@ let lostAt = "";
 
 class InvalidAddress extends Error {}
 
-// `names` lists the names that an address may contain.
-export function startAddress(names) {
-  known = names;
+function oneOf(names, what) {
+  return (words) => {
+    if (!names.includes(words)) throw new InvalidAddress(`unknown ${what} “${shorten(words, 40)}”. Use ${names.join(", ")}.`);
+    return words;
+  };
+}
+
+export function startAddress() {
   // A link to a turn doesn't change the other panels.
   document.addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a.turn-link") : null;
@@ -72,7 +94,7 @@ async function openNow() {
 }
 
 async function openFirst() {
-  Object.assign(view, { place: null, beside: null, by: BY[0], heat: known.heats[0], large: false, panel: "transcript", tab: known.tabs[0], find: null, only: [], sort: known.sorts[0], from: null });
+  Object.assign(view, USUAL);
   const last = [...run.episodes.keys()].at(-1);
   if (last !== undefined) await show(last, exported ? 0 : Infinity, !exported);
 }
@@ -83,46 +105,40 @@ async function openDefault() {
   if (isOver() && run.episodes.size) view.screen = "overview";
 }
 
+// The parts of an address: the screen or turn, and the view's values of the options.
 function parsed(asked) {
-  const [head, ...rest] = asked.split("&");
-  return Object.fromEntries([["head", head], ...rest.map((part) => {
+  const [head, ...parts] = asked.split("&");
+  return { head, options: Object.fromEntries(parts.map((part) => {
     const [name, ...value] = part.split("=");
-    try {
-      return [name, decodeURIComponent(value.join("="))];
-    } catch {
-      throw new InvalidAddress(`“${shorten(part, 60)}” can't be read.`);
-    }
-  })]);
+    const words = decoded(value.join("="), part);
+    if (!Object.hasOwn(OPTIONS, name)) throw new InvalidAddress(`“${shorten(name, 40)}” is not a known option.`);
+    return [name, OPTIONS[name].read(words)];
+  })) };
 }
 
-async function open({ head, tab = known.tabs[0], panel = "transcript", place, beside, by = BY[0], heat = known.heats[0], large = "", find = null, only = "", sort = known.sorts[0], from, ...others }) {
-  const [stranger] = Object.keys(others);
-  if (stranger !== undefined) throw new InvalidAddress(`“${shorten(stranger, 40)}” is not a known option.`);
-  if (!known.tabs.includes(tab)) throw new InvalidAddress(`unknown tab “${shorten(tab, 40)}”.`);
-  if (!known.panels.includes(panel)) throw new InvalidAddress(`unknown panel “${shorten(panel, 40)}”.`);
-  if (!known.sorts.includes(sort.replace(/^-/, ""))) throw new InvalidAddress(`can’t sort by “${shorten(sort, 40)}”. Columns: ${known.sorts.join(", ")}.`);
-  const events = only.split(",").filter(Boolean);
-  const strange = events.find((name) => !known.events.includes(name));
-  if (strange !== undefined) throw new InvalidAddress(`unknown filter “${shorten(strange, 40)}”. Filters: ${known.events.join(", ")}.`);
-  if (!BY.includes(by)) throw new InvalidAddress(`can’t compare by “${shorten(by, 40)}”. Use ${BY.join(" or ")}.`);
-  if (!known.heats.includes(heat)) throw new InvalidAddress(`unknown map colors “${shorten(heat, 40)}”. Use ${known.heats.join(", ")}.`);
-  if (!["", "1"].includes(large)) throw new InvalidAddress("use large=1 for the large map.");
-  const compared = beside === undefined ? null : beside.split(",").map(episodeOf);
-  const learnedIn = from === undefined ? null : episodeOf(from);
-  const room = place === undefined ? null : placeOf(place);
-  if (head === "live" || known.screens.includes(head)) {
+function decoded(words, part) {
+  try {
+    return decodeURIComponent(words);
+  } catch {
+    throw new InvalidAddress(`“${shorten(part, 60)}” can't be read.`);
+  }
+}
+
+async function open({ head, options }) {
+  if (head === "live" || OVERVIEWS.includes(head)) {
     await openFirst();
     if (head !== "live") view.screen = head;
   }
   else {
     const found = /^(\d{1,9}):(\d{1,9})$/.exec(head);
-    if (!found) throw new InvalidAddress(`use an episode and a turn, such as #1:20, or ${known.screens.map((name) => `#${name}`).join(", ")}.`);
+    if (!found) throw new InvalidAddress(`use an episode and a turn, such as #1:20, or ${OVERVIEWS.map((name) => `#${name}`).join(", ")}.`);
     const [episode, turn] = [episodeOf(found[1]), Number(found[2])];
     const at = await positionOf(episode, turn);
     if (at === null) throw new InvalidAddress(`episode ${episode} has no turn ${turn}; its last one is ${run.episodes.get(episode).last_turn}.`);
     await show(episode, at);
   }
-  Object.assign(view, { tab, panel, place: room, beside: compared, by, heat, large: large === "1", find: events.length ? find ?? "" : find, only: events, sort, from: learnedIn });
+  // Filters need an open search.
+  Object.assign(view, USUAL, options.only?.length ? { find: "" } : {}, options);
 }
 
 function episodeOf(words) {
@@ -143,19 +159,11 @@ function placeOf(words) {
 
 function address() {
   const parts = [view.screen !== "turn" ? view.screen : view.following ? "live" : `${view.episode}:${turnNumber()}`];
-  const add = (name, value, usual) => value !== usual && parts.push(`${name}=${encodeURIComponent(value)}`);
-  add("panel", view.panel, "transcript");
-  add("tab", view.tab, known.tabs[0]);
-  if (view.place !== null) add("place", placeKey(view.place));
-  if (view.beside !== null) parts.push(`beside=${view.beside.join(",")}`);
-  add("by", view.by, BY[0]);
-  add("heat", view.heat, known.heats[0]);
-  if (view.large) parts.push("large=1");
-  add("sort", view.sort, known.sorts[0]);
-  if (view.from !== null) add("from", view.from);
-  if (view.find) add("find", view.find.slice(0, LONGEST_FIND));
-  if (view.find === "" && !view.only.length) parts.push("find=");
-  if (view.only.length) parts.push(`only=${view.only.join(",")}`);
+  for (const [name, { write = String }] of Object.entries(OPTIONS)) {
+    const isImplied = name === "find" && view.find === "" && view.only.length > 0;
+    const words = encodeURIComponent(view[name] === null ? "" : write(view[name])).replaceAll("%2C", ",");
+    if (String(view[name]) !== String(USUAL[name]) && !isImplied) parts.push(`${name}=${words}`);
+  }
   return parts.join("&");
 }
 

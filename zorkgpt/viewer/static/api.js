@@ -4,8 +4,6 @@ import { shown } from "./dom.js";
 const KEPT = 400;
 const KEPT_MS = 60_000;
 const GONE = "The viewer is not responding. It may have been stopped.";
-const FIRST_WAIT_MS = 500;
-const LONGEST_WAIT_MS = 8000;
 const index = document.getElementById("run-index");
 const chunks = new Map();
 const kept = new Map();
@@ -107,34 +105,4 @@ export function askOnce(path, version = "") {
   answer.catch(() => kept.get(path)?.answer === answer && kept.delete(path));
   while (kept.size > KEPT) kept.delete(kept.keys().next().value);
   return answer;
-}
-
-// Server-sent events by fetch, because EventSource can't send the token.
-export async function follow(onNews, onStanding) {
-  for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
-    try {
-      const response = await fetch(`/api${base}events`, { headers: headers(), cache: "no-store" });
-      if (!response.ok) throw new Error(`The viewer answered ${response.status}.`);
-      wait = FIRST_WAIT_MS;
-      onStanding(true);
-      await readEvents(response.body.getReader(), onNews);
-    } catch {
-      // The viewer has stopped or not started yet. Try again.
-    }
-    onStanding(false);
-    await new Promise((done) => setTimeout(done, wait));
-  }
-}
-
-async function readEvents(reader, onNews) {
-  const decoder = new TextDecoder();
-  let rest = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    rest += decoder.decode(value, { stream: true }).replaceAll("\r", "");
-    const events = rest.split("\n\n");
-    rest = events.pop();
-    if (events.some((event) => event.includes("data:"))) onNews();
-  }
 }

@@ -29,10 +29,10 @@ export function updateHeader() {
 }
 
 function standing(row) {
-  if (!row) return [run.connected ? "live" : "over", run.connected ? "Waiting for the first episode" : exported ? "No episodes" : "Not connected"];
+  if (!row) return exported ? ["over", "No episodes"] : run.connected ? ["live", "Waiting for the first episode"] : ["lost", "Not connected"];
   const player = row.player ? `${shorten(row.player, 30)} player` : "";
   const [kind, words] = progress(row);
-  if (run.connected !== false) return [kind, words, player];
+  if (run.connected) return [kind, words, player];
   return ["lost", "Connection lost, reconnecting", kind === "live" ? player : words];
 }
 

@@ -5,19 +5,17 @@ import { announce, listen, openScreen, run, start, view } from "./run.js";
 import { followAddress, startAddress, writeAddress } from "./address.js";
 import { showTranscriptAgain, startTranscript, updateTranscript } from "./transcript.js";
 import { startTimeline, updateTimeline } from "./timeline.js";
-import { HEATS, startMap, updateMap } from "./map.js";
+import { startMap, updateMap } from "./map.js";
 import { startTurn, updateTurn } from "./turn.js";
-import { TABS } from "./tabs.js";
+import { PANELS, SCREENS, TABS } from "./tabs.js";
 import { startBeside, updateBeside } from "./side_by_side.js";
 import { startOverview, updateOverview } from "./overview.js";
-import { EVENTS, closeSearch, openSearch, startSearch, updateSearch } from "./search.js";
-import { SORTS, startEverything, updateEverything } from "./all_memories.js";
+import { closeSearch, openSearch, startSearch, updateSearch } from "./search.js";
+import { startEverything, updateEverything } from "./all_memories.js";
 import { startHeader, updateHeader } from "./header.js";
 import { startKeyboard } from "./keyboard.js";
 
 const byId = (id) => document.getElementById(id);
-const SCREENS = [["overview", "Overview"], ["turn", "Turns"], ["memories", "All memories"]];
-const PANELS = [["transcript", "Transcript"], ["world", "Map"], ["turn", "Turn"], ["known", "Memory"], ["found", "Search"]];
 
 function startScreens() {
   if (isOneOfSeveral) byId("screens").append(el("a", { class: "all-runs", href: "/" }, "All runs"));
@@ -71,6 +69,6 @@ startEverything(byId("everything-body"));
 startKnown();
 for (const update of [updateTabs, updateHeader, updateTimeline, updateTranscript, updateMap, updateTurn, ...TABS.map(({ update }) => update), updateBeside, updateOverview, updateEverything, updateSearch]) listen(update);
 listen(() => document.body.classList.toggle("empty-run", run.episodes.size === 0 || view.episode === 0));
-startAddress({ sorts: SORTS, heats: HEATS.map(([id]) => id), events: EVENTS.map(([id]) => id), screens: SCREENS.map(([id]) => id).filter((id) => id !== "turn"), panels: PANELS.map(([id]) => id), tabs: TABS.map(({ id }) => id) });
+startAddress();
 listen(writeAddress);
 start(followAddress).catch(complain);

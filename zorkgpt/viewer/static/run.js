@@ -1,18 +1,22 @@
 // The state of the run and of the page. Panels are updated when either changes.
-import { Unanswered, ask, askOnce, exported, follow } from "./api.js";
+import { Unanswered, ask, askOnce, exported } from "./api.js";
 
 const SPAN = 1_000_000;
+const POLL_MS = 500;
+const LONGEST_POLL_MS = 8000;
 export const MARK = { failed: 1, died: 2, victory: 4, refused: 8, rejected: 16, wrote: 32, repeated: 64, contested: 128, scored: 256 };
 
-// `connected` is null if unknown. `missing`, `undone`, `done` and `lost` are messages: failed updates, the last failed and the last successful action,
+// `version` changes with every change of the run. `connected` is false if the viewer doesn't respond. `missing`, `undone`, `done` and `lost` are messages: failed updates, the last failed and the last successful action,
 // and an address that can't be opened. `damage` lists damaged files.
-export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 20, edit: false, connected: null, damage: [], missing: "", undone: "", done: "", lost: "" };
+export const run = { version: "", name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 20, edit: false, connected: true, damage: [], missing: "", undone: "", done: "", lost: "" };
+// The options of the view, with their usual values, and the view.
 // `at` is the number of turns played: 0 is the opening. `place` is the selected place, null for the place of the turn.
 // `screen` is "turn", "overview" or "memories"; `sort` and `from` (an episode) order and filter the memories. `panel` is the open panel on a narrow screen, `tab` the memory tab.
 // `beside` are the episodes to compare with, or null; `by` is "place" or "score".
 // `heat` is the measure that colors the map, `large` whether the map fills the window.
 // `find` is the search text, null if the search is closed; `only` are its filters.
-export const view = { screen: "turn", episode: 0, at: 0, following: true, place: null, beside: null, panel: "transcript", tab: "memories", find: null, only: [], sort: "place", by: "place", heat: "none", large: false, from: null };
+export const USUAL = { place: null, beside: null, panel: "transcript", tab: "memories", find: null, only: [], sort: "place", by: "place", heat: "none", large: false, from: null };
+export const view = { screen: "turn", episode: 0, at: 0, following: true, ...USUAL };
 const listeners = [];
 const finishers = [];
 let announced = false;
@@ -118,15 +122,27 @@ export async function start(open) {
   takeRun(await ask("run"));
   await open();
   announce();
-  if (exported) return;
-  let wasConnected = false;
-  follow(takeNews, (connected) => {
-    // The viewer may have been restarted without --edit or with another token.
-    if (connected && !run.connected && wasConnected) ask("run").then(takeRun).then(announce).catch(announce);
-    Object.assign(run, { connected, undone: connected ? "" : run.undone });
-    wasConnected ||= connected;
-    announce();
-  });
+  if (!exported) follow();
+}
+
+// Reads the run again whenever it has changed.
+async function follow() {
+  for (let wait = POLL_MS; ; wait = run.connected ? POLL_MS : Math.min(2 * wait, LONGEST_POLL_MS)) {
+    await new Promise((done) => setTimeout(done, wait));
+    const before = [run.version, run.connected].join();
+    try {
+      const answer = await ask(`run?known=${run.version}`);
+      if (answer.version !== run.version) {
+        takeRun(answer);
+        await keepUp();
+      }
+      if (!run.connected) run.undone = "";
+      Object.assign(run, { version: answer.version, connected: true });
+    } catch {
+      run.connected = false;
+    }
+    if ([run.version, run.connected].join() !== before) announce();
+  }
 }
 
 function takeRun(answer) {
@@ -237,27 +253,6 @@ export async function turnRow(episode, at) {
 
 export function place(id) {
   return askOnce(`places/${encodeURIComponent(placeKey(id))}`, String(run.memory));
-}
-
-let stale = false;
-let reading = false;
-
-// Reads the run again. Changes that happen meanwhile are read together.
-async function takeNews() {
-  stale = true;
-  if (reading) return;
-  reading = true;
-  try {
-    while (stale) {
-      stale = false;
-      takeRun(await ask("run"));
-      await keepUp();
-      announce();
-    }
-  } catch {
-    // The viewer has stopped. The connection shows it.
-  }
-  reading = false;
 }
 
 // If following, selects the newest turn of the newest episode.
