@@ -13,7 +13,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.llm.background_work import Work, messages_from
-from zorkgpt.runlog.recording import AppliedAnswers
+from zorkgpt.runlog.episodes import AppliedAnswers
 
 
 class BackgroundQuestions(BaseManager):

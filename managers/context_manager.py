@@ -12,7 +12,7 @@ from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState, ReasoningEntry
 from session.history import TurnRecord
-from zorkgpt.context.history import summarized, unsummarized
+from zorkgpt.context.turns import summarized, unsummarized
 from zorkgpt.context.view import PlayerView
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.messages import LLM

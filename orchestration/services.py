@@ -47,8 +47,8 @@ from zorkgpt.record.events import Events
 from zorkgpt.record.experience import Experience
 from zorkgpt.run_folder import KNOWLEDGE_FILE
 from zorkgpt.runlog.episode_log import EpisodeLog
+from zorkgpt.runlog.episodes import AppliedAnswers
 from zorkgpt.runlog.events import PlayerKind
-from zorkgpt.runlog.recording import AppliedAnswers
 from zorkgpt.runlog.story_folder import StoryMark, check_story, mark_folder
 
 _EMBEDDINGS_WAIT_S = 2.0

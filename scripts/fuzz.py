@@ -36,7 +36,7 @@ from tests.fixtures.saved import saved_in, write_checkpoint
 from zorkgpt.action_check import check_action
 from zorkgpt.agent import AgentAnswer, parse_action
 from zorkgpt.bounded import ReadLimits, json_object, nests_deeply, parse_json, parse_json_at
-from zorkgpt.context.history import SummaryAnswer
+from zorkgpt.context.turns import SummaryAnswer
 from zorkgpt.critic import CriticAnswer
 from zorkgpt.errors import CheckpointError, CommandRefused, InvalidAnswer, LLMError, OutOfBounds, ZorkGPTError
 from zorkgpt.knowledge.synthesis import LessonsAnswer

@@ -7,9 +7,9 @@ import pytest
 
 from tests.fixtures.chatty_model import ChattyLLM
 from tests.fixtures.runs import MODEL, a_run, a_walkthrough
-from zorkgpt.context.history import prompt_for
 from zorkgpt.context.prompt import AGENT, prompt_sections
 from zorkgpt.context.sections import Budgets
+from zorkgpt.context.turns import prompt_for
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.synthesis import RecentTurn

@@ -19,9 +19,8 @@ from zorkgpt.cli.app import run as run_command
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.llm.scripted import RecordedLLM
 from zorkgpt.memory.answers import FurtherFact
-from zorkgpt.runlog.episodes import read_episode
+from zorkgpt.runlog.episodes import read_episode, recording_in
 from zorkgpt.runlog.events import EpisodeEnded
-from zorkgpt.runlog.recording import recording_in
 
 pytestmark = pytest.mark.slow
 

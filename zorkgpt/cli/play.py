@@ -38,6 +38,7 @@ from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.log import get_logger, logging_to
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.run_folder import RUNS
+from zorkgpt.runlog.episodes import Recording, recording_in
 from zorkgpt.runlog.events import (
     LAST_ENDINGS,
     EpisodeEnded,
@@ -47,7 +48,6 @@ from zorkgpt.runlog.events import (
     Event,
     PlayerKind,
 )
-from zorkgpt.runlog.recording import Recording, recording_in
 from zorkgpt.runlog.saved_episodes import SavedEpisode, can_be_resumed, find_resumable
 from zorkgpt.runlog.story_folder import StoryMark
 from zorkgpt.text import printable

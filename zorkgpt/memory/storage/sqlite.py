@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from zorkgpt.disks import is_on_local_disk
 from zorkgpt.errors import MemoryStoreError, first_format
-from zorkgpt.files import check_is_file
+from zorkgpt.files import check_is_file, is_on_local_disk
 from zorkgpt.fork_locks import before_fork, new_lock
 from zorkgpt.log import get_logger
 
