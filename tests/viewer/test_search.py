@@ -171,6 +171,13 @@ def test_requested_hits_stay_visible_while_the_run_continues(tmp_path, open_page
         expect(page.locator(".hit")).to_have_count(132)
 
 
+def test_hit_shows_the_response_before_the_command_and_the_memory(tmp_path):
+    said = {"action": "take lamp", "response": "The lamp is hot.", "memory_events": [event("added", title="A lamp")]}
+    write_log(tmp_path, started(), turn(1, **said))
+    [row] = client(tmp_path).get("/api/search", params={"q": "lamp"}).json()["rows"]
+    assert (row["title"], row["before"], row["after"]) == ("take lamp", "The ", " is hot.")
+
+
 def test_hits_across_read_blocks_are_found(tmp_path):
     write_log(tmp_path, started(), *(turn(at) for at in range(1, 31)))
     lines = [call(at, f"{'x' * 1_500_000} needle{at}.") for at in range(1, 31)]

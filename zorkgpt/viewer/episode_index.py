@@ -310,12 +310,11 @@ def _shown_titles(memory_shown: str) -> set[str]:
 
 
 def searched_texts(turn: TurnRecord) -> list[str]:
-    """Return the texts of a turn that searches include."""
+    """Return the texts of a turn that searches include. The last ones are shown first."""
     step = turn.transition
-    texts = [step.action, step.before.location_name, step.after.location_name, turn.reasoning]
+    texts = [part for event in turn.memory_events for part in (event.title, event.text)]
+    texts += [step.action, step.before.location_name, step.after.location_name, turn.reasoning]
     texts += [step.refused or "", step.fault or "", step.response]
-    for event in turn.memory_events:
-        texts += [event.title, event.text]
     return [text[:_SEARCHED_CHARACTERS] for text in texts]
 
 

@@ -69,7 +69,7 @@ function answers(rows) {
   const columns = [["calls", "Calls"], ["not_understood", "Not understood"], ["failed", "Failed"], ["repeated", "Repeated"]];
   const line = (role) => el("tr", {}, el("th", { scope: "row" }, shorten(role.role, 60), ...(role.useless ? [" ", el("span", { class: "badge bad" }, "no usable answers")] : [])),
     columns.map(([name]) => el("td", { class: "number" }, role[name])));
-  return [el("h3", {}, "Answers of the models by role"), el("div", { class: "wide" }, el("table", { class: "roles", "aria-label": "Answers by role" },
+  return [el("h3", {}, "Answers of the models by role"), el("div", { class: "wide" }, el("table", { class: "sortable plain", "aria-label": "Answers by role" },
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Role"), columns.map(([, name]) => el("th", { scope: "col", class: "number" }, name)))),
     el("tbody", {}, [...roles.values()].map(line))))];
 }

@@ -137,7 +137,7 @@ function points() {
   };
   const heading = el("h3", {}, "Scoring actions (first occurrence in each run)");
   if (!rows.length) return [heading, el("p", { class: "empty" }, "The score never changed.")];
-  return [heading, el("div", { class: "wide" }, el("table", { class: "sortable points-by-run", "aria-label": "Points by run" },
+  return [heading, el("div", { class: "wide" }, el("table", { class: "sortable plain points-by-run", "aria-label": "Points by run" },
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Action"), runs.map((run) => el("th", { scope: "col" }, shorten(run.name, 40))))),
     el("tbody", {}, rows.map((way) => el("tr", {}, el("th", { scope: "row", class: "name" }, change(way.gain), " ", el("span", { class: "action", dir: "auto" }, shorten(way.action, 120)), " ", el("bdi", { class: "quiet" }, shorten(way.place, 60))), runs.map((run) => cell(way, run)))))))];
 }
