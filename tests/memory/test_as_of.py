@@ -8,13 +8,15 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from session.history import TurnRecord
-from tests.fixtures.memory import memory
+from tests.fixtures.memory import Answers, memory, remember
 from tests.fixtures.runs import AfterTurn, a_run, a_walkthrough
 from tests.fixtures.stores import journal_file, past_of
 from zorkgpt.cli.memories import app
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.provenance import is_known
+from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import by_place
+from zorkgpt.memory.upkeep.undoing import undo_since
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.viewer.memory_threads import MemoryThreads
 from zorkgpt.viewer.run_files import open_run
@@ -95,7 +97,7 @@ def test_repeated_turn_counts_as_the_latest(tmp_path, persistence):
     for turn, title in ((5, "A"), (7, "B"), (3, "C")):
         play.turn(turn, adds(title, persistence=persistence))
     past = past_of(tmp_path / "Memories.md")
-    titles = [[memory.title for memory in past.memories_at(2, turn).get(5, ())] for turn in (4, 6, 7)]
+    titles = [[memory.title for memory in past(2, turn).get(5, ())] for turn in (4, 6, 7)]
     assert titles == [[], ["A"], ["A", "B", "C"]]
 
 
@@ -106,7 +108,7 @@ def test_changes_after_the_last_turn_belong_to_it_until_the_next_one(tmp_path):
         by_hand.add_memory(5, "Hall", memory("By hand"))
 
     def titles(turn):
-        return [memory.title for memory in past_of(tmp_path / "Memories.md").memories_at(2, turn)[5]]
+        return [memory.title for memory in past_of(tmp_path / "Memories.md")(2, turn)[5]]
 
     assert titles(1) == ["A", "By hand"]
     play.turn(2)
@@ -164,6 +166,23 @@ def test_every_view_has_an_edit_in_the_same_turn(tmp_path):
             records = [each for each in explained.records if (1, each.turn_stamp.turn) <= (1, turn)]
             return [each.change.after.text for each in records[-1:]]
 
+        def moment(turn):
+            last = [each for each in manager.history() if each.turn is None or each.turn <= turn][-1]
+            by_position, by_time = (manager.as_of(moment=at).get(181, []) for at in (last.position, last.at))
+            assert by_position == by_time
+            return [memory.text for memory in by_time]
+
+        def page_of_history(turn):
+            pages = [manager.history(after=each.position, limit=1) for each in manager.history(place=181)]
+            pages = [manager.history(place=181, limit=1), *pages[:-1]]
+            assert [len(page) for page in pages] == [1, 1]
+            return [page[0].after.text for page in pages if page[0].turn <= turn][-1:]
+
+        def undo(turn):
+            changes = undo_since(manager.store, 1, turn + 1, apply=False)
+            [change] = [each for each in changes if each.location_id == 181] or [None]
+            return [bell.memory.text] if change is None else [change.kept_because]
+
         def command(turn):
             shown = CliRunner().invoke(app, ["show", "--workdir", str(tmp_path), "--as-of", f"1:{turn}"]).stdout
             return [text for text in ("The text of Bell.", "Said better.") if text in shown]
@@ -172,14 +191,47 @@ def test_every_view_has_an_edit_in_the_same_turn(tmp_path):
             [thread] = files.threads.of_place(181)
             return [each["memory"]["text"] for each in thread if each["at"] <= 1_000_000 + turn][-1:]
 
-        for view in (as_of, of_history, explanation, command, page):
-            assert [view(turn) for turn in (4, 10, 19, 20, 25)] == [
+        for view in (as_of, of_history, explanation, moment, page_of_history, command, page):
+            assert [view(turn) for turn in (4, 5, 10, 19, 20, 25)] == [
                 [],
+                ["The text of Bell."],
                 ["The text of Bell."],
                 ["The text of Bell."],
                 ["Said better."],
                 ["Said better."],
             ], view.__name__
+        assert [undo(turn) for turn in (4, 5, 20, 25)] == [["changed by a person since"], *[["Said better."]] * 3]
+
+
+def test_answer_belongs_to_the_turn_in_which_it_arrives(tmp_path):
+    state = SimpleNamespace(episode_id=1, turn_count=5)
+    path, answers = tmp_path / "Memories.md", Answers(remember("Lever"))
+    with SimpleMemoryManager(game_state=state, path=path, synthesizer=answers) as manager:
+        question = manager.take_turn(5, "Hall", "pull lever", "Click.", {"score_delta": 5, "turn": 5})
+        manager.process_turn()
+        state.turn_count = 6
+        manager.process_turn()
+        state.turn_count = 8
+        manager.learn_from(question)
+        manager.process_turn()
+        [added] = [change for change in manager.history("Lever") if change.kind == "added"]
+        [explained] = manager.explain("Lever")
+        known = {turn: "Lever" in {each.title for each in manager.as_of(1, turn).get(5, ())} for turn in range(5, 9)}
+    assert known == {5: False, 6: False, 7: False, 8: True}
+    assert (added.episode, added.turn) == (1, 8)
+    assert explained.made.turn_stamp == TurnStamp(1, 8, "pull lever", "Click.", taught_in=5)
+    shown = CliRunner().invoke(app, ["explain", "Lever", "--file", str(path)]).stdout
+    assert "learned in episode 1, turn 8" in shown
+    assert "after “pull lever” in turn 5" in shown
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{}, {"episode": 1}, {"turn": 2}, {"episode": 1, "turn": 2, "moment": 3}, {"moment": -1}, {"moment": "yesterday"}],
+)
+def test_as_of_needs_a_turn_or_a_moment(path, given):
+    with SimpleMemoryManager.open(path) as manager, pytest.raises(ValueError, match="Give either|position|The time"):
+        manager.as_of(**given)
 
 
 EVENTS = st.lists(
@@ -250,7 +302,7 @@ def test_every_turn_of_a_real_run_matches(played):
     then = past_of(folder / "Memories.md")
     assert any(row[2] == "ephemeral" for kept in seen.values() for place in kept.values() for row in place)
     for (episode, turn), expected in seen.items():
-        remembered = then.memories_at(episode, turn)
+        remembered = then(episode, turn)
         assert {place: [comparable(memory) for memory in kept] for place, kept in remembered.items()} == expected, (
             episode,
             turn,
@@ -265,7 +317,7 @@ def test_shown_memories_are_those_of_the_turn_before(played):
     for event in read_episode(folder, 2):
         if isinstance(event, TurnRecord) and event.memory_shown:
             # Those of things at hand are shown too.
-            texts = {memory.text for kept in then.memories_at(2, event.turn - 1).values() for memory in kept}
+            texts = {memory.text for kept in then(2, event.turn - 1).values() for memory in kept}
             lines = [line for line in event.memory_shown.splitlines() if line.lstrip().startswith("[")]
             line_count += len(lines)
             assert all(any(text in line for text in texts) for line in lines)

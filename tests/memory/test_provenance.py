@@ -69,6 +69,21 @@ def test_deleted_memory_is_explained(path):
     assert (explanation.memory, [record.change.kind for record in explanation.records]) == (None, ["added", "removed"])
 
 
+def test_former_title_is_explained_and_found(home):
+    with home.open() as manager:
+        manager.add_memory(5, "Hall", memory("Sword"))
+        manager.update("Sword", 5, title="Elvish sword")
+        manager.add_memory(6, "Attic", memory("Sword"))
+        by_title = {title: manager.explain(title) for title in ("sword ", "ELVISH SWORD")}
+        pages = [manager.history(after=position, limit=1) for position in (0, manager.history()[0].position)]
+    assert [(each.location_id, len(each.records)) for each in by_title["sword "]] == [(5, 2), (6, 1)]
+    assert [(each.location_id, len(each.records)) for each in by_title["ELVISH SWORD"]] == [(5, 2)]
+    assert [[(change.kind, change.after.title) for change in page] for page in pages] == [
+        [("added", "Sword")],
+        [("edited", "Elvish sword")],
+    ]
+
+
 def test_long_texts_are_shortened(path):
     play = Play(path)
     play.manager = SimpleMemoryManager(game_state=play.state, path=path, synthesizer=Answers(remember("Lever")))
@@ -139,6 +154,6 @@ def test_invalid_log_lines_are_ignored(tmp_path):
         assert manager.explain("Starts here", place) == before
         manager.add_memory(place, "", memory("Later"))
         assert len(manager.explain("Later", place)[0].records) == 1
-    assert place in past_of(tmp_path / "Memories.md").memories_at(1, 8)
+    assert place in past_of(tmp_path / "Memories.md")(1, 8)
     with a_run(tmp_path, turns=8) as run:
         assert run.play_episode().reason == "turn limit"

@@ -36,7 +36,9 @@ class Marked:
 
     def contents(self) -> tuple[object, ...]:
         with self.home.open() as opened:
-            turns = opened.store.database.rows("SELECT episode, turn, position FROM zorkgpt_turns")
+            turns = opened.store.database.rows(
+                "SELECT id, turn FROM zorkgpt_journal WHERE kind = 'ended' AND reverted_by IS NULL"
+            )
             places = opened.store.lasting.places()
             every = opened.store.lasting.memories
             return {place: every(place) for place in places}, opened.store.lasting.headings(places), turns, self.text()

@@ -32,7 +32,7 @@ def read_everything(workdir):
     with SimpleMemoryManager.open(workdir / "Memories.md") as memory:
         titles = {located.memory.title for located in memory.all_memories()}
         explanations = [story.to_dict() for title in sorted(titles) for story in memory.explain(title)]
-        past = memory.store.journal.memories_at(1, TURNS)
+        past = memory.as_of(1, TURNS)
     return (
         read_episode(workdir, 1),
         asdict(trails_in(workdir)[0]),

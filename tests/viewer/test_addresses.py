@@ -7,9 +7,9 @@ import pytest
 
 from session.game_configuration import GameConfiguration
 from tests.fixtures.runs import a_run
+from tests.fixtures.stores import past_of
 from tests.fixtures.viewer import client, started, turn, write_log
 from zorkgpt.memory.storage.addresses import open_record, without_password
-from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.viewer.access import AccessRules
 
 pytestmark = pytest.mark.slow
@@ -34,7 +34,7 @@ def workdir(tmp_path, settings):
 
 def test_history_of_a_memory_in_a_database_is_shown(workdir, settings):
     [memory] = settings.values()
-    remembered = Journal(open_record(workdir, memory)).memories_at(1, 12)
+    remembered = past_of(open_record(workdir, memory))(1, 12)
     api = client(workdir, config=GameConfiguration(**settings))
     assert api.get("/api/run").json()["damage"] == []
     shown = [row["title"] for row in api.get("/api/memories").json()["memories"] if row["persistence"] != "ephemeral"]

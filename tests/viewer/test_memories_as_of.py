@@ -30,7 +30,7 @@ def count_agreements(workdir) -> int:
     compared = 0
     for number, index in files.episodes.items():
         for turn in range(index.last_turn + 1):
-            remembered = library.memories_at(number, turn)
+            remembered = library(number, turn)
             for place in {*remembered, *files.threads.places()}:
                 memories = remembered.get(place, ())
                 expected = sorted(tuple(getattr(memory, name) for name in FIELDS) for memory in memories)

@@ -10,6 +10,7 @@ from zorkgpt.memory.ids import is_named_by
 from zorkgpt.memory.models import MemoryStatus
 from zorkgpt.memory.places import is_place, parse_place, place_in_words, place_label, place_order, place_text
 from zorkgpt.memory.retrieval import LocatedMemory
+from zorkgpt.memory.storage.lasting import Filters
 
 if TYPE_CHECKING:
     from zorkgpt.memory.manager import SimpleMemoryManager
@@ -66,14 +67,15 @@ def find_memories(
     Raises:
         MemoryEditError: If no memory matches. The message suggests similar titles.
     """
-    candidates = _candidates(manager, also_removed=also_removed)
-    candidates = [each for each in candidates if place is None or each.location_id == place]
     wanted = _folded(text)
-    found = (
-        [each for each in candidates if is_named_by(each.id, text.strip().casefold())]
-        or [each for each in candidates if _folded(each.memory.title) == wanted]
-        or [each for each in candidates if wanted and wanted in _folded(each.memory.title)]
-    )
+    found = _candidates(manager, place, text.strip(), also_removed=also_removed)
+    if not found:
+        candidates = _candidates(manager, place, also_removed=also_removed)
+        found = (
+            [each for each in candidates if is_named_by(each.id, text.strip().casefold())]
+            or [each for each in candidates if _folded(each.memory.title) == wanted]
+            or [each for each in candidates if wanted and wanted in _folded(each.memory.title)]
+        )
     if not found:
         where = "" if place is None else f" at {place_in_words(place)}"
         titles = {_folded(each.memory.title): _label(each) for each in candidates}
@@ -105,9 +107,16 @@ def contains(title: str, text: str) -> bool:
     return _folded(text) in _folded(title)
 
 
-def _candidates(manager: "SimpleMemoryManager", *, also_removed: bool) -> list[LocatedMemory]:
-    candidates = {(each.location_id, each.id): each for each in manager.all_memories()}
-    for record in manager.store.journal.records() if also_removed else ():
+def _candidates(
+    manager: "SimpleMemoryManager", place: "SubjectKey | None", named: str | None = None, *, also_removed: bool
+) -> list[LocatedMemory]:
+    """Return the memories with this id or title, or all memories if None."""
+    store = manager.store
+    candidates = {}
+    for at, memory in store.lasting.find(Filters(place, named=named, with_past=True)):
+        located = LocatedMemory(at, store.lasting.heading(at).name, memory)
+        candidates[located.location_id, located.id] = located
+    for record in store.journal.past(named, place) if also_removed else ():
         change = record.change
         for memory in filter(None, (change.after, change.before)):
             located = LocatedMemory(change.location_id, change.location_name, memory)

@@ -5,6 +5,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from enum import StrEnum
 from inspect import Parameter, signature
 from pathlib import Path
@@ -98,7 +99,8 @@ def show(
         str | None, typer.Argument(help="Name or number of a location, 'thing NUMBER' or 'game'. [default: all]")
     ] = None,
     as_of: Annotated[
-        str | None, typer.Option(metavar="EPISODE:TURN", help="State after this turn, such as 3:120.")
+        str | None,
+        typer.Option(metavar="MOMENT", help="State after this turn, such as 3:120, or at this time."),
     ] = None,
 ) -> None:
     """List the memories of a location, a thing or the game, or all memories."""
@@ -155,20 +157,28 @@ def history(manager: "SimpleMemoryManager", memory: Title) -> None:
     titles = {match.memory.title.casefold() for match in found}
     if len(titles) > 1:
         raise ambiguous(memory, found)
-    for record in manager.store.journal.records():
+    for record in _with_replaced(manager, found[0].memory.title):
         change = record.change
-        versions = [version for version in (change.before, change.after) if version is not None]
-        names = {version.title.casefold() for version in versions}
-        names |= {(version.superseded_by or "").casefold() for version in versions}
-        if titles & names:
-            latest = versions[-1]
-            place = place_label(change.location_id, change.location_name)
-            say(f"{record.at[:19]} {_kind(change.kind)}, {place} ({_SOURCES.get(record.source, record.source)})")
-            if change.before and change.after and change.before.text != change.after.text:
-                say(f"    before: {described(change.location_id, change.before)}")
-            say(f"    {described(change.location_id, latest)}")
-            if change.reason and change.reason != latest.invalidation_reason:
-                say(f"    reason: {change.reason}")
+        place = place_label(change.location_id, change.location_name)
+        say(f"{record.at[:19]} {_kind(change.kind)}, {place} ({_SOURCES.get(record.source, record.source)})")
+        if change.before and change.after and change.before.text != change.after.text:
+            say(f"    before: {described(change.location_id, change.before)}")
+        say(f"    {described(change.location_id, change.memory)}")
+        if change.reason and change.reason != change.memory.invalidation_reason:
+            say(f"    reason: {change.reason}")
+
+
+def _with_replaced(manager: "SimpleMemoryManager", title: str) -> "list[HistoryRecord]":
+    """Return the changes of the memories with a title, and those in which they replaced others, oldest first."""
+    from zorkgpt.memory.provenance import records_about
+
+    found: dict[int, HistoryRecord] = {}
+    for place, records in records_about(manager.store, title).items():
+        found |= {record.position: record for record in records}
+        for record in manager.store.journal.of_kind("superseded", place):
+            if (record.change.memory.superseded_by or "").casefold() == title.casefold():
+                found[record.position] = record
+    return [found[position] for position in sorted(found)]
 
 
 @memory_command()
@@ -264,10 +274,22 @@ def export(
 def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
     from zorkgpt.memory.retrieval import LocatedMemory
 
-    memories = manager.as_of(*past_turn(manager, "--as-of", given))
+    if (time := _time_in(given)) is not None:
+        memories = manager.as_of(moment=time)
+    else:
+        memories = manager.as_of(*past_turn(manager, "--as-of", given))
     headings = manager.store.lasting.headings(memories)
     names = {place: heading.name for place, heading in headings.items()}
     return [LocatedMemory(place, names.get(place, ""), memory) for place, some in memories.items() for memory in some]
+
+
+def _time_in(given: str) -> datetime | None:
+    """Return a time given by an option, in UTC unless it says otherwise. None if it is not a time."""
+    try:
+        time = datetime.fromisoformat(given)
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def past_turn(manager: "SimpleMemoryManager", option: str, given: str) -> tuple[int | str, int]:
@@ -313,7 +335,8 @@ def _origin_lines(provenance: "Provenance") -> Iterator[str]:
         yield "    unknown, because the memory is older than the history"
         return
     turn = provenance.made.turn_stamp
-    action = f" after “{turn.action}”" if turn and turn.action else ""
+    earlier = f" in turn {turn.taught_in}" if turn and turn.taught_in is not None else ""
+    action = f" after “{turn.action}”{earlier}" if turn and turn.action else ""
     yield f"    learned {_date_and_source(provenance.made)}{action}"
     if turn and turn.response:
         yield f"    game response: {turn.response}"

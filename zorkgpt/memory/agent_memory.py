@@ -57,7 +57,7 @@ from zorkgpt.memory.scope import EVERYWHERE, checked_scope
 from zorkgpt.memory.search import Searcher
 from zorkgpt.memory.settings import settings_of
 from zorkgpt.memory.storage.addresses import is_address
-from zorkgpt.memory.storage.history import MemoryChange
+from zorkgpt.memory.storage.history import HistoryRecord, MemoryChange
 from zorkgpt.memory.storage.lasting import Filters, by_place
 from zorkgpt.memory.storage.sql_store import Store
 from zorkgpt.memory.storage.versions import is_current
@@ -390,7 +390,7 @@ class AgentMemory:
         """Return the memories that match a query best, best first, by words and, with embeddings, by meaning.
 
         Args:
-            k: Maximum number of results.
+            k: Maximum number of results. There are never more than 10,000.
             status: Defaults to every status except SUPERSEDED.
             episode: The first or last episode in which a memory was seen.
             metadata: Values that must be equal.
@@ -415,7 +415,7 @@ class AgentMemory:
         at, since = None if place is None else self._stored(place), checked_time(after)
         wanted = Filters(at, persistence, status, category, episode, kind, metadata or {}, changed_after=since)
         with self.store.guard:
-            results = self._searcher.search(query, min(k, LIMIT), wanted)
+            results = self._searcher.search(query, k, wanted)
             results = [result for result in results if result.score >= threshold]
             located = self._results(result.located for result in results)
             return [replace(result, located=each) for result, each in zip(results, located, strict=True)]
@@ -751,11 +751,20 @@ class AgentMemory:
             self._learner.reset()
         self._log.info("episode reset: %d ephemeral memories cleared, %s persistent memories stay", cleared, stay)
 
-    def history(self, memory: str, place: SubjectKey | None = None) -> list[MemoryChange]:
-        """Return all changes of a memory, oldest first. Works for deleted memories too.
+    def history(
+        self,
+        memory: str | None = None,
+        place: SubjectKey | None = None,
+        *,
+        after: int | datetime | str | None = None,
+        limit: int | None = None,
+    ) -> list[MemoryChange]:
+        """Return the changes of a memory, of a place, or of all memories, oldest first. Deleted memories have theirs.
 
         Args:
             memory: Id or title. A deleted memory can only be given by its id.
+            after: Only changes after this position or this time.
+            limit: Maximum number of changes. Defaults to all.
 
         Raises:
             TypeError, ValueError: If a value is invalid.
@@ -763,27 +772,61 @@ class AgentMemory:
             MemoryStoreError: If the history can't be read.
         """
         at = None if place is None else self._stored(place)
+        most = LIMIT if limit is None else checked_count("limit", limit)
         with self.store.guard:
-            found = self._get(memory, at)
-            if found is not None:
-                at, memory = found.location_id, found.id
-            elif at is None:
-                at = self.store.journal.last_place(memory)
-            records = [] if at is None else self.store.journal.history(at, memory)
-        if not records and found is None:
-            raise self._unknown(memory, place)
+            journal = self.store.journal
+            start = self._position(after) if after is not None else 0
+            if memory is None:
+                self._writer.refresh()
+                records = [*journal.records(at, start=start, limit=most)]
+            else:
+                known = self._history_of(memory, place, at)
+                records = [record for record in known if record.position > start][:most]
         return [MemoryChange.of(record.relative_to(self._scope)) for record in records]
 
-    def as_of(self, episode: int | str, turn: int) -> dict[SubjectKey, list[Memory]]:
-        """Return the memories of each place at the end of a turn, including superseded ones.
+    def _history_of(self, memory: str, place: SubjectKey | None, at: SubjectKey | None) -> list[HistoryRecord]:
+        """Return the changes of a memory, whose place as stored is `at`."""
+        found = self._get(memory, at)
+        if found is not None:
+            return self.store.journal.history(found.location_id, found.id)
+        at = self.store.journal.last_place(memory) if at is None else at
+        records = [] if at is None else self.store.journal.history(at, memory)
+        if not records:
+            raise self._unknown(memory, place)
+        return records
+
+    def _position(self, moment: int | datetime | str) -> int:
+        """Return a position of the history, given as such or as a time."""
+        if isinstance(moment, int):
+            return checked_count("position", moment)
+        return self.store.journal.position_at_time(checked_time(moment) or "")
+
+    def as_of(
+        self,
+        episode: int | str | None = None,
+        turn: int | None = None,
+        *,
+        moment: int | datetime | str | None = None,
+    ) -> dict[SubjectKey, list[Memory]]:
+        """Return the memories of each place at the end of a turn, or at another moment, including superseded ones.
+
+        Args:
+            moment: A position, such as `MemoryChange.position`, or a time with a time zone, instead of a turn.
 
         Raises:
-            TypeError, ValueError: If the episode or the turn is invalid.
+            TypeError, ValueError: If a value is invalid, or not exactly one of a turn and a moment is given.
         """
         check_episode(episode)
         check_turn(turn)
         with self.store.guard:
-            by_stored_place = self.store.journal.memories_at(episode, turn).items()
+            journal = self.store.journal
+            if moment is None and episode is not None and turn is not None:
+                position = journal.position_at(episode, turn)
+            elif moment is not None and episode is None and turn is None:
+                position = self._position(moment)
+            else:
+                raise ValueError("Give either an episode and a turn, or a moment.")
+            by_stored_place = journal.memories_at(position, episode).items()
             located = (LocatedMemory(place, "", memory) for place, memories in by_stored_place for memory in memories)
             relative = (each.relative_to(self._scope) for each in located)
             return by_place((each.location_id, each.memory) for each in relative)

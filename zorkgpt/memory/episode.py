@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +41,11 @@ class EpisodeState:
         return turn if isinstance(turn, int) else 0
 
     def stamp(self) -> TurnStamp | None:
-        """Return the turn that is being recorded, or else the current turn. None if turns are not counted."""
+        """Return the current turn, with what is being recorded in it. None if turns are not counted."""
         state, recorded = _RECORDED.get()
         if state is self and recorded is not None:
-            return recorded
+            is_earlier = recorded.turn < self.turn
+            return replace(recorded, turn=self.turn, taught_in=recorded.turn) if is_earlier else recorded
         return None if self._game_state is None else TurnStamp(self.episode, self.turn)
 
     def begin_recording(self, turn: SynthesisRequest) -> None:

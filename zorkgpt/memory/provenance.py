@@ -9,15 +9,13 @@ from typing import Any
 
 from zorkgpt.bounded import RECORD, json_object, lines_of
 from zorkgpt.log_files import UNREADABLE, has_log, open_log
-from zorkgpt.memory.models import (
-    Memory,
-    SubjectKey,
-    fields_of,
-)
+from zorkgpt.memory.ids import memory_id
+from zorkgpt.memory.models import Memory, SubjectKey, fields_of
 from zorkgpt.memory.places import is_place, place_from_json, place_order, place_to_json
 from zorkgpt.memory.storage.book import MemoryBook
-from zorkgpt.memory.storage.changes import Change
+from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import HistoryRecord, Trial
+from zorkgpt.memory.storage.lasting import Filters
 from zorkgpt.memory.storage.sql_store import Store
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.run_folder import EPISODE_LOG, RUNS, episodes_in
@@ -75,41 +73,48 @@ def explain(
     location_id: SubjectKey | None = None,
     runs: Path | None = None,
 ) -> list[Provenance]:
-    """Return the history of the memories with this title, ignoring case, for each location.
+    """Return the history of the memories that have or had this title, ignoring case, for each location.
 
     Args:
         book: All current memories.
         location_id: Limits the result to this location.
         runs: The folder with a folder for each episode. Defaults to `runs/` beside the memory file.
     """
-    wanted = title.casefold().strip()
-    records: dict[SubjectKey, list[HistoryRecord]] = {}
-    for record in store.journal.records(location_id):
-        place = record.change.location_id
-        if location_id in (None, place) and wanted in map(str.casefold, _titles(record.change)):
-            records.setdefault(place, []).append(record)
-    for place, memory in book.named(wanted, location_id):
-        if memory.title.casefold() == wanted:
-            records.setdefault(place, [])
     folder = store.path.parent / RUNS if runs is None else runs
-    places = sorted(records, key=place_order)
-    return [_provenance(book, place, wanted, tuple(records[place]), folder) for place in places]
+    records = records_about(store, title, location_id)
+    return [
+        _provenance(book, place, folded(title), records[place], folder) for place in sorted(records, key=place_order)
+    ]
+
+
+def records_about(
+    store: Store, title: str, location_id: SubjectKey | None = None
+) -> dict[SubjectKey, list[HistoryRecord]]:
+    """Return the changes, oldest first, of the memories that have or had this title, ignoring case, by location."""
+    journal = store.journal
+    present = store.lasting.find(Filters(location_id, named=title, with_past=True))
+    past = ((record.change.location_id, record.change.memory) for record in journal.past(title, location_id))
+    titled = [(place, memory) for place, memory in present if folded(memory.title) == folded(title)]
+    records: dict[SubjectKey, list[HistoryRecord]] = {}
+    for place, id in {(place, memory_id(place, memory)) for place, memory in (*titled, *past)}:
+        records.setdefault(place, []).extend(journal.history(place, id))
+    return {place: sorted(each, key=lambda record: record.position) for place, each in records.items()}
 
 
 def _provenance(
     book: MemoryBook,
     place: SubjectKey,
     wanted: str,
-    records: tuple[HistoryRecord, ...],
+    records: list[HistoryRecord],
     runs: Path,
 ) -> Provenance:
-    memories = [memory for memory in book.memories(place) if memory.title.casefold() == wanted]
+    memories = [memory for memory in book.memories(place) if folded(memory.title) == wanted]
     memory = next(filter(is_current, memories), memories[-1] if memories else None)
     title = memory.title if memory else _last_title(records, wanted)
     names = [book.lasting.heading(place).name, *(record.change.location_name for record in records)]
     trials = tuple(filter(None, (Trial.of(record) for record in records if record.reverted_by is None)))
     shown = tuple(_shown(runs, place, title))
-    return Provenance(place, next(filter(None, names), ""), title, memory, records, shown, trials)
+    return Provenance(place, next(filter(None, names), ""), title, memory, tuple(records), shown, trials)
 
 
 def _shown(runs: Path, location_id: SubjectKey, title: str) -> Iterator[Showings]:
@@ -142,14 +147,10 @@ def _place(turn: dict[str, Any]) -> SubjectKey | None:
     return None
 
 
-def _titles(change: Change) -> set[str]:
-    return {memory.title for memory in (change.before, change.after) if memory is not None}
-
-
 def _last_title(records: Iterable[HistoryRecord], wanted: str) -> str:
     versions = [version for record in records for version in (record.change.before, record.change.after)]
     titles = [memory.title for memory in versions if memory is not None]
-    return next(title for title in reversed(titles) if title.casefold() == wanted)
+    return next(title for title in reversed(titles) if folded(title) == wanted)
 
 
 def _plain(record: HistoryRecord) -> dict[str, Any]:

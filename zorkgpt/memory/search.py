@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
-from sys import maxsize
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.log import get_logger
@@ -32,8 +31,8 @@ _MANY = 1000
 """Above this number of texts, all keys of the vector table are fetched."""
 _FACTOR = 8
 """How many times the requested number of vectors is fetched first, since filters exclude some."""
-_MOST = maxsize // _FACTOR
-"""Maximum number of candidates, so that a database accepts the number of vectors to fetch."""
+_MOST = 10_000
+"""Maximum number of candidates, and so of results."""
 
 Near = tuple[SubjectKey, Memory, float]
 """A place, one of its memories, and its cosine."""

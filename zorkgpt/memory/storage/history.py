@@ -55,6 +55,8 @@ class TurnStamp:
     """The game's response in one line, shortened."""
     state: tuple[Claim, ...] = ()
     """The known state before the action."""
+    taught_in: int | None = None
+    """The earlier turn of the action, if its answer was applied in this one. None if both are the same."""
 
     @classmethod
     def of(
@@ -71,7 +73,8 @@ class TurnStamp:
             return None
         claims = row.get("state")
         state = claims_in(claims) if isinstance(claims, list) else ()
-        return cls(episode, turn, str(row.get("action") or ""), str(row.get("response") or ""), state)
+        action, response = str(row.get("action") or ""), str(row.get("response") or "")
+        return cls(episode, turn, action, response, state, row.get("taught_in"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,8 @@ class HistoryRecord:
 class MemoryChange:
     """A change of a memory in its history."""
 
+    position: int
+    """Its number in the history, for `AgentMemory.as_of`. Later changes have larger ones."""
     at: str
     """The time in the format of `Memory.created_at`."""
     kind: ChangeKind
@@ -144,6 +149,7 @@ class MemoryChange:
         change, stamp = record.change, record.turn_stamp
         episode, turn = (None, None) if stamp is None else (stamp.episode, stamp.turn)
         return cls(
+            record.position,
             record.at,
             change.kind,
             change.location_id,
@@ -262,6 +268,8 @@ def content_of(record: HistoryRecord) -> dict[str, Any]:
             content |= {"action": turn_stamp.action, "response": turn_stamp.response}
         if change.kind in OBSERVATIONS and change.memory.action and turn_stamp.state:
             content["state"] = list(map(str, turn_stamp.state))
+        if turn_stamp.taught_in is not None:
+            content["taught_in"] = turn_stamp.taught_in
     return content
 
 

@@ -151,11 +151,9 @@ def revert_to(store: Recorded, draft: Draft, position: int, episode: int | str) 
     journal = store.journal
     records = journal.lasting_changes(episode, position)
     kept = [each for each in revert(journal, draft, records, source="agent") if each.kept_because]
-    visits = [*journal.visits(position, episode)]
-    for _, visit in reversed(visits):
+    for visit in reversed([*journal.visits(position, episode)]):
         _uncount(draft, visit)
-    journal.mark_reverted([number for number, _ in visits], "agent")
-    journal.forget_turns(episode, position)
+    journal.take_back_turns(episode, position)
     if kept:
         titles = [memory.title for each in kept if (memory := each.now or each.before) is not None]
         log.info("changes since the checkpoint are kept: others have changed the memories", extra={"titles": titles})

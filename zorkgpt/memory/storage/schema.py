@@ -9,9 +9,9 @@ from zorkgpt.memory.places import UNSEARCHED_COLUMN
 from zorkgpt.memory.storage.history import PERSON_SOURCES
 from zorkgpt.record.events import EVENTS_SCHEMA
 
-VISITED = "visited"
-"""The kind of the journal's rows about visits."""
-IS_CHANGE = f"kind != '{VISITED}'"
+VISITED, ENDED = "visited", "ended"
+"""The kinds of the journal's rows about visits, and about ends of turns."""
+IS_CHANGE = "memory != ''"
 BY_PERSON = f"source IN ({', '.join(map(repr, PERSON_SOURCES))})"
 """The condition of an index. Databases use the index only for exactly this condition."""
 IS_SEARCHED = f"{IS_CHANGE} AND place < '{UNSEARCHED_COLUMN}'"
@@ -83,7 +83,7 @@ CREATE TABLE zorkgpt_memories (
     revision bigint NOT NULL
 );
 CREATE INDEX zorkgpt_memories_order ON zorkgpt_memories
-    (place, number, is_current, vetoed, status, persistence, category, kind, episode, first_episode);
+    (place, number, is_current, vetoed, status, updated_at, persistence, category, kind, episode, first_episode);
 CREATE INDEX zorkgpt_memories_title ON zorkgpt_memories (folded_title, place);
 CREATE INDEX zorkgpt_memories_expires ON zorkgpt_memories (expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX zorkgpt_memories_updated ON zorkgpt_memories (updated_at);
@@ -113,33 +113,30 @@ CREATE TABLE zorkgpt_journal (
     record text NOT NULL,
     turn_episode text,
     turn bigint,
-    reverted_by text
+    reverted_by text,
+    title text {{bytewise}}
 );
-CREATE INDEX zorkgpt_journal_place ON zorkgpt_journal (place);
+CREATE INDEX zorkgpt_journal_place ON zorkgpt_journal (place, id);
+CREATE INDEX zorkgpt_journal_at ON zorkgpt_journal (at, id);
+CREATE INDEX zorkgpt_journal_title ON zorkgpt_journal (title) WHERE title IS NOT NULL;
 CREATE INDEX zorkgpt_journal_memory ON zorkgpt_journal (memory, kind, id);
 CREATE INDEX zorkgpt_journal_by_person ON zorkgpt_journal (id) WHERE {BY_PERSON};
 CREATE INDEX zorkgpt_journal_episode ON zorkgpt_journal (episode, id) WHERE episode IS NOT NULL;
 CREATE INDEX zorkgpt_journal_turn ON zorkgpt_journal (turn_episode, id) WHERE turn_episode IS NOT NULL;
 CREATE INDEX zorkgpt_journal_reverted ON zorkgpt_journal (id) WHERE kind = 'reverted';
+CREATE INDEX zorkgpt_journal_ended ON zorkgpt_journal (id) WHERE kind = '{ENDED}';
 CREATE TABLE zorkgpt_judgments (
     id {{key}},
     key text NOT NULL UNIQUE,
     answer text NOT NULL
 );
-CREATE TABLE zorkgpt_turns (
-    id {{key}},
-    episode text NOT NULL,
-    turn bigint NOT NULL,
-    position bigint NOT NULL,
-    UNIQUE (episode, turn)
-);
-CREATE INDEX zorkgpt_turns_position ON zorkgpt_turns (position, id);
 """
 """`zorkgpt_journal.episode` is the episode of an ephemeral memory, and NULL for a lasting one. `memory` is the id of a
-memory. `record` has what no column has, as JSON: see `content_of`. `turn_episode` and `turn` are the turn of a
-change, and NULL if it is unknown. `reverted_by` is the source of what has reverted a change.
-
-`zorkgpt_turns` has the turns of the game. `position` is the last position of the journal at the end of a turn.
+memory. Rows of other kinds than changes have none, and those about ends of turns have no place either. `record` has
+what no column has, as JSON: see `content_of`. `turn_episode` and `turn` are the turn of a change, and NULL if it was
+made between two turns. `reverted_by` is the source of what has reverted a change. `title` is the folded title by which
+the change is found, if `zorkgpt_memories` may not have it: that of an ephemeral memory, or the former one of a memory
+that was removed or renamed.
 """
 
 VECTORS = """

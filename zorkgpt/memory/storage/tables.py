@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from itertools import takewhile
+from itertools import islice, takewhile
 from sys import maxsize
 from typing import Any, NamedTuple, Protocol
 
@@ -24,6 +24,7 @@ from zorkgpt.memory.places import (
 from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
 from zorkgpt.memory.storage.changes import Change, ChangeKind
 from zorkgpt.memory.storage.columns import time_column, time_in
+from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import (
     UNDATED_SOURCES,
     HistoryRecord,
@@ -34,8 +35,9 @@ from zorkgpt.memory.storage.history import (
     record_of,
     replayed,
 )
-from zorkgpt.memory.storage.schema import BY_PERSON, IS_CHANGE, IS_SEARCHED, VISITED
+from zorkgpt.memory.storage.schema import BY_PERSON, ENDED, IS_CHANGE, IS_SEARCHED, VISITED
 from zorkgpt.memory.storage.traces import Traces, record_without
+from zorkgpt.memory.storage.words import database_text
 
 _compact_json = json.JSONEncoder(separators=(",", ":")).encode
 _PAGE = 5_000
@@ -44,6 +46,7 @@ _COLUMNS = "id, record, place, source, kind, at, turn_episode, turn, reverted_by
 _MOST_PARAMETERS = 400
 """Maximum number of parameters of a query."""
 _OF_EPISODE_SINCE = "turn_episode = %s AND id > %s AND reverted_by IS NULL"
+_ROWS_OF_TURNS = "FROM zorkgpt_journal WHERE turn_episode IS NOT NULL AND "
 _IS_PLAYED = "coalesce(reverted_by, '') != 'agent' AND NOT (kind = 'reverted' AND source = 'agent')"
 """The condition for changes that are not of a repeated turn. See `HistoryRecord.is_of_repeated_turn`."""
 
@@ -102,17 +105,18 @@ class Journal:
         """Return the position of the last record. 0 if there is none."""
         return int(self._database.value("SELECT coalesce(max(id), 0) FROM zorkgpt_journal"))
 
-    def read(self, start: int, *, every: bool = False) -> Iterator[tuple[int, HistoryRecord | None]]:
+    def read(self, start: int, *, every: bool = False, page: int = _PAGE) -> Iterator[tuple[int, HistoryRecord | None]]:
         """Yield the position and the record of each change after this position. None if it is invalid.
 
         Args:
             every: Whether to include records about subjects that are not searched.
+            page: The number of rows read at a time.
         """
         condition = IS_CHANGE if every else IS_SEARCHED
         query = f"SELECT {_COLUMNS} FROM zorkgpt_journal WHERE id > %s AND {condition} ORDER BY id LIMIT %s"
-        while page := self._database.rows(query, (start, _PAGE)):
-            yield from self._read(page)
-            start = page[-1][0]
+        while rows := self._database.rows(query, (start, page)):
+            yield from self._read(rows)
+            start = rows[-1][0]
 
     def time_at(self, position: int) -> str:
         """Return the time of the record at a position. "" if there is none.
@@ -138,9 +142,9 @@ class Journal:
         new = list(records)
         for record in new:
             self._scope.check(record.change.location_id)
-        columns = "place, source, episode, memory, kind, at, record, turn_episode, turn, reverted_by"
+        columns = "place, source, episode, memory, kind, at, record, turn_episode, turn, reverted_by, title"
         self._database.put(
-            f"INSERT INTO zorkgpt_journal ({columns}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            f"INSERT INTO zorkgpt_journal ({columns}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
             [
                 (
                     column_of(record.change.location_id),
@@ -152,6 +156,7 @@ class Journal:
                     _compact_json(content_of(record)),
                     *_turn_columns(record.turn_stamp),
                     record.reverted_by,
+                    _title_of(record.change),
                 )
                 for record in new
             ],
@@ -174,12 +179,12 @@ class Journal:
             ],
         )
 
-    def visits(self, start: int, episode: int | str) -> Iterator[tuple[int, VisitRow]]:
-        """Yield the rows about visits that an episode has counted after a position, with their positions."""
-        query = f"SELECT id, place, record FROM zorkgpt_journal WHERE {_OF_EPISODE_SINCE} AND kind = %s ORDER BY id"
-        for position, place, text in self._database.rows(query, (_key(episode_key(episode)), start, VISITED)):
+    def visits(self, start: int, episode: int | str) -> Iterator[VisitRow]:
+        """Yield the rows about visits that an episode has counted after a position, except reverted ones."""
+        query = f"SELECT place, record FROM zorkgpt_journal WHERE {_OF_EPISODE_SINCE} AND kind = %s ORDER BY id"
+        for place, text in self._database.rows(query, (_key(episode_key(episode)), start, VISITED)):
             row = json.loads(text)
-            yield position, VisitRow(place_in(place), row["visits"], tuple(row["episodes"]), row["first"])
+            yield VisitRow(place_in(place), row["visits"], tuple(row["episodes"]), row["first"])
 
     def lasting_changes(self, episode: int | str, start: int) -> Iterator[HistoryRecord]:
         """Yield the changes of lasting memories in the turns of an episode after a position, except reverted ones."""
@@ -200,83 +205,107 @@ class Journal:
         query = "UPDATE zorkgpt_journal SET reverted_by = %s WHERE id = %s"
         self._database.put(query, [(by, position) for position in positions if position])
 
+    def take_back_turns(self, episode: int | str, position: int) -> None:
+        """Mark the visits and the ends of turns of an episode after a position as reverted."""
+        query = f"UPDATE zorkgpt_journal SET reverted_by = 'agent' WHERE {_OF_EPISODE_SINCE} AND NOT {IS_CHANGE}"
+        self._database.put(query, [(_key(episode_key(episode)), position)])
+
     def last_return(self) -> int:
         """Return the position of the last change that takes back a turn to play it again. 0 if there is none."""
         query = "SELECT coalesce(max(id), 0) FROM zorkgpt_journal WHERE kind = 'reverted' AND source = 'agent'"
         return int(self._database.value(query))
 
-    def forget_turns(self, episode: int | str, position: int) -> None:
-        """Delete the ends of the turns of an episode after a position."""
-        query = "DELETE FROM zorkgpt_turns WHERE episode = %s AND position > %s"
-        self._database.put(query, [(_key(episode_key(episode)), position)])
-
     def end_turn(self, episode: int | str, turn: int) -> None:
         """Record that a turn has ended. Changes since the turn before, such as those by a person, belong to it."""
         self._database.put(
-            "INSERT INTO zorkgpt_turns (episode, turn, position) VALUES (%s, %s, %s) "
-            "ON CONFLICT (episode, turn) DO UPDATE SET position = excluded.position",
-            [(_key(episode_key(episode)), turn, self.size())],
+            "INSERT INTO zorkgpt_journal (place, source, kind, at, record, turn_episode, turn) "
+            "VALUES ('', 'agent', %s, %s, '{}', %s, %s)",
+            [(ENDED, time_column(utc_now()), _key(episode_key(episode)), turn)],
         )
 
     def _next_end(self, position: int) -> tuple[int, TurnStamp | None]:
-        """Return the first end of a turn at or after a position, and the turn. None if no turn has ended since."""
-        query = "SELECT position, episode, turn FROM zorkgpt_turns WHERE position >= %s ORDER BY position, id LIMIT 1"
+        """Return the position of the next end of a turn, and the turn. None if no turn has ended since."""
+        query = (
+            f"SELECT id, turn_episode, turn FROM zorkgpt_journal WHERE kind = '{ENDED}' AND id > %s "
+            "AND reverted_by IS NULL ORDER BY id LIMIT 1"
+        )
         for end, episode, turn in self._database.rows(query, (position,)):
             return int(end), TurnStamp(json.loads(episode), int(turn))
         return maxsize, None
 
     def position_at(self, episode: int | str, turn: int) -> int:
-        """Return the last position at the end of a turn. Changes after the last turn belong to it until the next one.
+        """Return the position at the end of a turn: that of the episode's last row before its later turns.
 
-        An answer about an earlier turn belongs to the turn in which it arrived. For an episode without turns, it is the
-        position before the first later episode.
+        Changes after it belong to the next turn, or to this one if there is no later one yet. For an episode without
+        turns, it is the position before the first later episode.
         """
-        turn = min(turn, maxsize)
-        key, query = _key(episode_key(episode)), f"FROM zorkgpt_journal WHERE turn_episode IS NOT NULL AND {_IS_PLAYED}"
-        of_episode = f"{query} AND turn_episode = %s"
-        end = self._database.value(f"SELECT coalesce(min(id), %s) {of_episode} AND turn > %s", (maxsize, key, turn))
-        changed = self._database.value(f"SELECT max(id) {of_episode} AND turn <= %s AND id < %s", (key, turn, end))
-        ends = "SELECT max(position) FROM zorkgpt_turns WHERE episode = %s AND turn <= %s AND position < %s"
-        ended = self._database.value(ends, (key, turn, end))
-        if changed is None and ended is None:
-            firsts = dict(self._database.rows(f"SELECT turn_episode, min(id) {query} GROUP BY turn_episode"))
-            later = [first for other, first in firsts.items() if _is_later(json.loads(other), episode)]
-            return int(firsts.get(key, min(later, default=self.size() + 1))) - 1
-        position = max(changed or 0, ended or 0)
-        last = self._database.rows("SELECT episode, turn FROM zorkgpt_turns ORDER BY id DESC LIMIT 1")
-        if last and (last[0][0] != key or turn < last[0][1]):
-            return position
-        following = self._database.value(f"SELECT min(id) {query} AND id > %s", (position,))
-        return self.size() if following is None else following - 1
+        key = _key(episode_key(episode))
+        later = f"SELECT coalesce(min(id), %s) {_ROWS_OF_TURNS}{_IS_PLAYED} AND turn_episode = %s AND turn > %s"
+        query = f"SELECT max(id) {_ROWS_OF_TURNS}{_IS_PLAYED} AND turn_episode = %s AND id < ({later})"
+        position = self._database.value(query, (key, maxsize, key, min(turn, maxsize)))
+        if position is None:
+            query = f"SELECT turn_episode, min(id) {_ROWS_OF_TURNS}{_IS_PLAYED} GROUP BY turn_episode"
+            firsts = dict(self._database.rows(query))
+            of_later = [first for other, first in firsts.items() if _is_later(json.loads(other), episode)]
+            return int(firsts.get(key, min(of_later, default=self.size() + 1))) - 1
+        is_followed = self._database.rows(f"SELECT 1 {_ROWS_OF_TURNS}{_IS_PLAYED} AND id > %s LIMIT 1", (position,))
+        return int(position) if is_followed else self.size()
 
-    def memories_at(self, episode: int | str, turn: int) -> dict[SubjectKey, list[Memory]]:
-        """Return the memories of each place at the end of a turn, lasting ones first. Empty places are omitted."""
-        position = self.position_at(episode, turn)
+    def position_at_time(self, time: str) -> int:
+        """Return the position of the last record at or before a time in the format of `Memory.created_at`."""
+        query = "SELECT id FROM zorkgpt_journal WHERE at <= %s ORDER BY at DESC, id DESC LIMIT 1"
+        return next((int(position) for (position,) in self._database.rows(query, (time_column(time),))), 0)
+
+    def memories_at(self, position: int, episode: int | str | None = None) -> dict[SubjectKey, list[Memory]]:
+        """Return the memories of each place at a position, lasting ones first. Empty places are omitted.
+
+        Args:
+            episode: The episode of the ephemeral memories. Defaults to that of the last turn.
+        """
+        if episode is None:
+            query = f"SELECT turn_episode {_ROWS_OF_TURNS}{_IS_PLAYED} AND id <= %s ORDER BY id DESC LIMIT 1"
+            episode = next((json.loads(key) for (key,) in self._database.rows(query, (position,))), "")
         lasting, ephemeral = self.lasting(position), self.ephemeral(episode, until=position)
         both = {place: [*lasting.get(place, ()), *ephemeral.get(place, ())] for place in {*lasting, *ephemeral}}
         return {place: both[place] for place in sorted(both, key=place_order) if both[place]}
 
     def knows(self, episode: int | str) -> bool:
         """Return whether an episode has turns or changes."""
-        key = _key(episode_key(episode))
-        tables = ("zorkgpt_turns", "episode"), ("zorkgpt_journal", "episode"), ("zorkgpt_journal", "turn_episode")
-        return any(self._database.rows(f"SELECT 1 FROM {name} WHERE {at} = %s LIMIT 1", (key,)) for name, at in tables)
+        query, key = "SELECT 1 FROM zorkgpt_journal WHERE {} = %s LIMIT 1", _key(episode_key(episode))
+        return any(self._database.rows(query.format(column), (key,)) for column in ("turn_episode", "episode"))
 
     def records(
-        self, place: SubjectKey | None = None, *, start: int = 0, every: bool = False
+        self, place: SubjectKey | None = None, *, start: int = 0, limit: int = maxsize, every: bool = False
     ) -> Iterator[HistoryRecord]:
         """Yield the records after a position, of all places or of one, oldest first.
 
         Args:
+            limit: Maximum number of records.
             every: Whether all places include subjects that are not searched.
         """
         if place is None:
-            return (record for _, record in self.read(start, every=every) if record is not None)
-        return self._select("place = %s AND id > %s", (column_of(place), start))
+            found = self.read(start, every=every, page=min(limit, _PAGE))
+            return islice((record for _, record in found if record is not None), limit)
+        return self._select("place = %s AND id > %s", (column_of(place), start), limit)
 
-    def _select(self, condition: str, parameters: Sequence[object]) -> Iterator[HistoryRecord]:
-        query = f"SELECT {_COLUMNS} FROM zorkgpt_journal WHERE {condition} ORDER BY id"
-        return (record for _, record in self._read(self._database.rows(query, parameters)) if record is not None)
+    def past(self, title: str | None = None, place: SubjectKey | None = None) -> Iterator[HistoryRecord]:
+        """Yield the changes that gave an ephemeral memory this title, or took it from a lasting one.
+
+        Args:
+            title: Case and white space are ignored. Defaults to all titles.
+            place: Only at this place. Defaults to all places.
+        """
+        conditions, given = [IS_SEARCHED, "title IS NOT NULL" if title is None else "title = %s"], []
+        given += [] if title is None else [database_text(folded(title))]
+        if place is not None:
+            conditions.append("place = %s")
+            given.append(column_of(place))
+        return self._select(" AND ".join(conditions), given)
+
+    def _select(self, condition: str, parameters: Sequence[object], limit: int = maxsize) -> Iterator[HistoryRecord]:
+        query = f"SELECT {_COLUMNS} FROM zorkgpt_journal WHERE {condition} ORDER BY id LIMIT %s"
+        rows = self._database.rows(query, (*parameters, limit))
+        return (record for _, record in self._read(rows) if record is not None)
 
     def _read(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[int, HistoryRecord | None]]:
         """Yield the positions and the records of the scope in ordered rows. Changes between turns get the next turn."""
@@ -360,14 +389,15 @@ class Journal:
         self._database.put("DELETE FROM zorkgpt_journal WHERE memory = %s AND place = %s", removed)
         if not (traces.texts or traces.titles):
             return
-        rows = self._database.rows("SELECT id, record, place FROM zorkgpt_journal")
+        rows = self._database.rows("SELECT id, record, place FROM zorkgpt_journal WHERE place != ''")
         changed = [
             (number, new)
             for number, text, place in rows
             if (new := record_without(place_in(place), text, traces)) != text
         ]
         self._database.put("DELETE FROM zorkgpt_journal WHERE id = %s", [(at,) for at, new in changed if not new])
-        query = "UPDATE zorkgpt_journal SET record = %s WHERE id = %s"
+        # Its title may be a trace too.
+        query = "UPDATE zorkgpt_journal SET record = %s, title = NULL WHERE id = %s"
         self._database.put(query, [(new, at) for at, new in changed if new])
 
     def last_place(self, memory: str) -> SubjectKey | None:
@@ -395,9 +425,11 @@ class Journal:
         records = self._select("episode = %s AND id > %s AND id <= %s", (_key(episode_key(episode)), start, last))
         return {place: memories for place, memories in replayed(records).items() if memories}
 
-    def of_kind(self, kind: ChangeKind) -> Iterator[HistoryRecord]:
-        """Yield the records of this kind, oldest first."""
-        return self._select(f"kind = %s AND {IS_SEARCHED}", (kind,))
+    def of_kind(self, kind: ChangeKind, place: SubjectKey | None = None) -> Iterator[HistoryRecord]:
+        """Yield the records of this kind, of all places or of one, oldest first."""
+        if place is None:
+            return self._select(f"kind = %s AND {IS_SEARCHED}", (kind,))
+        return self._select("kind = %s AND place = %s", (kind, column_of(place)))
 
     def by_person(self, start: int) -> Iterator[HistoryRecord]:
         """Yield the changes that a person made after this position, oldest first."""
@@ -449,6 +481,13 @@ def _key(value: int | str) -> str:
 def _is_later(episode: int | str, than: int | str) -> bool:
     than = episode_key(than)
     return isinstance(episode, int) and isinstance(than, int) and episode > than
+
+
+def _title_of(change: Change) -> str | None:
+    """Return the title that an ephemeral memory gets by a change, or that a lasting one loses. None if it gets none."""
+    before, after = (None if each is None else folded(each.title) for each in (change.before, change.after))
+    title = before if change.is_lasting else after
+    return None if before == after or title is None else database_text(title)
 
 
 def _turn_columns(stamp: TurnStamp | None) -> tuple[str | None, int | None]:
