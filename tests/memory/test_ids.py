@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.fixtures.documents import document_of
 from tests.fixtures.memory import memory, plain_texts
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
-from zorkgpt.memory.ids import id_of_title, memory_id
+from zorkgpt.memory.ids import id_of_title
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.document import parse, render
@@ -196,7 +196,7 @@ def test_many_equal_titles_are_read_in_linear_time():
     """Reading them once took quadratic time."""
     entries = "".join(f"**[NOTE - PERMANENT] Rug** *(Ep1, T1, +0)*\n{number}\n\n" for number in range(20_000))
     document = parse(f"# Location Memories\n\n## Location 5: Hall\n\n{entries}".encode())
-    assert len({memory_id(5, memory) for memory in document.memories(5)}) == 20_000
+    assert len({memory.id for memory in document.memories(5)}) == 20_000
 
 
 def test_id_survives_changes_of_title_text_and_place(manager, home):
@@ -222,9 +222,9 @@ def test_restored_title_leaves_no_id_in_the_file(manager, home):
 @given(st.lists(st.tuples(st.sampled_from([5, "5", CART]), st.sampled_from(["A", "B"]), plain_texts), max_size=8))
 def test_ids_are_unique_and_read_back(located):
     document = document_of(*((place, "", memory(title, text=text)) for place, title, text in located))
-    written = {place: [memory_id(place, memory) for memory in kept] for place, kept in document.by_place().items()}
+    written = {place: [memory.id for memory in kept] for place, kept in document.by_place().items()}
     read = parse(render(document)).by_place()
-    assert {place: [memory_id(place, memory) for memory in kept] for place, kept in read.items()} == written
+    assert {place: [memory.id for memory in kept] for place, kept in read.items()} == written
     every = [key for keys in written.values() for key in keys]
     assert len(every) == len(set(every)) == len(located)
 

@@ -233,7 +233,7 @@ def test_invalid_origin_is_not_imported(tmp_path):
 def test_header_with_two_episodes_is_read(header, expected):
     found = parse_entry([f"**[NOTE - PERMANENT] Gate** *({header})*\n", "It opens.\n"]).memory
     assert seen(found) == expected
-    assert parse_entry(render_entry(found).raw.splitlines(keepends=True)).memory == found
+    assert parse_entry(render_entry(found, found.id).raw.splitlines(keepends=True)).memory == found
 
 
 @pytest.mark.parametrize("name", ["1→Ep3", "a -> ep b", "→Ep", "1→3", 'x"→Ep"', "→ Ep→Ep"])

@@ -21,7 +21,6 @@ from zorkgpt.adapters.langgraph import MemoryBaseStore
 from zorkgpt.errors import ConfigurationError, MemoryEditError, MemoryStoreError
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.asynchronous import AsyncMemory
-from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import GAME, Thing
 from zorkgpt.memory.retrieval import plain
@@ -95,7 +94,7 @@ class ScopeMachine(RuleBasedStateMachine):
         for record in self.observer.store.journal.records():
             place = record.change.location_id
             if not scope.contains(place):
-                found.add(memory_id(place, record.change.memory))
+                found.add(record.change.memory.id)
         return found
 
     def call(self, name, method, *args, **kwargs):

@@ -28,7 +28,6 @@ from zorkgpt.errors import MemoryEditError
 from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.checks import checked_time
-from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.places import is_place, path_of
 from zorkgpt.memory.storage.book import Draft
@@ -287,7 +286,7 @@ class MemoryBaseStore(BaseStore):
                 if op.filter and not _fits_filter(value_of_text(memory.text), op.filter):
                     continue
                 [item] = titled_each(lasting, [(place, memory.title)])
-                if item is not None and memory_id(place, item) == result.located.id:
+                if item is not None and item.id == result.located.id:
                     found.append((place, item, result.score))
             if len(found) >= wanted or len(best) < count:
                 return found

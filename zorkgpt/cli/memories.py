@@ -17,7 +17,6 @@ from zorkgpt.cli.lookup import ambiguous, find_memories, find_place
 from zorkgpt.cli.options import SavedGameOption, WorkdirOption, as_command, run_configuration
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
-from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.places import is_place, place_in_words, place_label
 from zorkgpt.text import indented, number_of, printable
 
@@ -444,7 +443,7 @@ def described(place: "SubjectKey", memory: "Memory") -> str:
     marks = ", pinned" * memory.pinned + ", hidden" * memory.vetoed
     marks += f", expires {memory.expires_at[:16]} UTC" if memory.expires_at else ""
     kind = "" if memory.kind is None else f" {memory.kind}"
-    head = f"{memory_id(place, memory)}  [{memory.category}{kind} {memory.persistence}{state}{marks}] {memory.title}"
+    head = f"{memory.id}  [{memory.category}{kind} {memory.persistence}{state}{marks}] {memory.title}"
     return f"{head} ({_seen(memory)}{seen}): {memory.text}"
 
 

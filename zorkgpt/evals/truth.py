@@ -15,7 +15,6 @@ from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.encoding import as_json
 from zorkgpt.memory.claims import STATES, Claim, Relation
 from zorkgpt.memory.credit import plain_words
-from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, PlaceKey, same_episode
 from zorkgpt.memory.objects import PlacedObject
 from zorkgpt.memory.parts import open_store
@@ -254,7 +253,7 @@ class TruthRecorder:
             earlier=sum(not same_episode(prior.memory.first_seen_in, record.episode) for prior in shown.values()),
             decided=sum(prior.is_true is not None for prior in shown.values()),
             untrue=len(untrue),
-            untrue_ids=[memory_id(place, memory) for memory in untrue],
+            untrue_ids=[memory.id for memory in untrue],
             undone=[self._undone.index(key) for key in shown if key in self._undone],
             stale=len(stale),
             resolved=len(stale) - len(untrue),

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from zorkgpt.knowledge.lines import KnowledgeSection, evidence_of, is_by_person, is_struck, line_of
-from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import KNOWLEDGE, Memory
+from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.escaping import HIDDEN, decode, encode, escape, single_spaced, unescape
 from zorkgpt.memory.storage.reprint import ANCHOR, decoded, hidden_lines, original, typographic
 
@@ -217,7 +216,7 @@ class _Missing:
 
 def _keys(line: Memory) -> tuple[tuple[str, str], ...]:
     """Return what identifies a line within its section, the most exact key first."""
-    return ("row", render_line(line)), ("title", typographic(line.title)), ("id", memory_id(KNOWLEDGE, line))
+    return ("row", render_line(line)), ("title", typographic(line.title)), ("id", line.id)
 
 
 def _is_empty(part: HeadedPart, rows: Sequence[Row]) -> bool:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from zorkgpt.memory.entailment.comparison import compared
+from zorkgpt.memory.ids import id_of_title
 from zorkgpt.memory.models import INVALIDATION_MARKER, KNOWLEDGE, Memory, MemoryKind, MemoryStatus, Persistence
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import folded, single_spaced
@@ -75,6 +76,7 @@ def line_of(
         worked=confirmed,
         kind=_KINDS.get(section, MemoryKind.INSIGHT),
         metadata=dict(metadata or {}),
+        id=id_of_title(KNOWLEDGE, line),
     )
 
 

@@ -38,7 +38,7 @@ from zorkgpt.memory.checks import (
 )
 from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.guards import NewMemory
-from zorkgpt.memory.ids import MemoryId, memory_id
+from zorkgpt.memory.ids import MemoryId
 from zorkgpt.memory.learning import Learner
 from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.parts import (
@@ -931,7 +931,7 @@ class AgentMemory:
                     memory
                     for subject, memories in by_subject.items()
                     for memory in memories
-                    if matches is None or (subject, memory_id(subject, memory)) in matches
+                    if matches is None or (subject, memory.id) in matches
                 ]
                 for by_subject in (persistent, ephemeral)
             ]
@@ -948,10 +948,7 @@ class AgentMemory:
     ) -> set[tuple[SubjectKey, str]]:
         """Return the places and ids of the memories that match a query best, among these."""
         among = {
-            (place, memory_id(place, memory))
-            for by_place in groups
-            for place, memories in by_place.items()
-            for memory in memories
+            (place, memory.id) for by_place in groups for place, memories in by_place.items() for memory in memories
         }
         most = len(among) if most is None else min(most, len(among))
         found = self._searcher.search(query, most, Filters(among=among))

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, MutableMapping
 
 from zorkgpt.memory.checks import checked_memory
-from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, PlaceKey, SubjectKey
 from zorkgpt.memory.places import checked_place, is_place
 from zorkgpt.memory.storage.book import MemoryBook
@@ -54,9 +53,9 @@ class MemoriesByPlace(MutableMapping[PlaceKey, list[Memory]]):
         if not is_place(key):
             raise ValueError(f"{place!r} is not a place.")
         with self._writer.changing(lasting=self._lasting) as draft:
-            old = {memory_id(key, memory): memory for memory in self._stored(draft, key)}
+            old = {memory.id: memory for memory in self._stored(draft, key)}
             for memory in wanted:
-                stored = old.pop(memory_id(key, memory), None)
+                stored = old.pop(memory.id, None)
                 if stored is None:
                     draft.add(key, "", memory)
                 elif stored != memory:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from itertools import chain
 
 from zorkgpt.memory.claims import State, holds, separating
-from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.losses import loss_in
 from zorkgpt.memory.models import DIED, NO_EFFECT, Memory, SubjectKey, destination_in
 from zorkgpt.memory.storage.changes import ChangeKind
@@ -30,7 +29,7 @@ def observed_states(journal: Journal, place: SubjectKey, memory: Memory) -> list
 def _turns(journal: Journal, place: SubjectKey, memory: Memory, kinds: Sequence[ChangeKind]) -> list[TurnStamp]:
     return [
         record.turn_stamp
-        for record in journal.of_memory(place, memory_id(place, memory), kinds)
+        for record in journal.of_memory(place, memory.id, kinds)
         if record.turn_stamp is not None and same_words(record.change.memory, memory)
     ]
 

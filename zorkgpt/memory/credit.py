@@ -14,7 +14,6 @@ from functools import lru_cache
 from zorkgpt.memory.claims import Relation, holds
 from zorkgpt.memory.conditions import turn_when_learned
 from zorkgpt.memory.entailment.lexicon import ARTICLES
-from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.losses import LossCause, LossKind, loss_in
 from zorkgpt.memory.models import (
     DIED,
@@ -260,7 +259,7 @@ class CreditCounter:
         for trial in self._pending:
             place = trial.location_id
             memory = titled(draft.lasting.memories(place), trial.title)
-            if memory is None or self._journal.is_counted(memory_id(place, memory), trial.episode, trial.turn):
+            if memory is None or self._journal.is_counted(memory.id, trial.episode, trial.turn):
                 continue
             after = replace(
                 memory,

@@ -6,7 +6,7 @@ from hashlib import blake2b
 
 from zorkgpt.errors import MemoryConflict, MemoryEditError
 from zorkgpt.memory.checks import check_category, checked_metadata, checked_time
-from zorkgpt.memory.ids import MemoryId, memory_id
+from zorkgpt.memory.ids import MemoryId
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.places import place_in_words
 from zorkgpt.memory.storage.book import Draft
@@ -113,7 +113,7 @@ def edit(
     wanted.check()
     with store.transaction(source=source, turn_stamp=turn_stamp) as draft:
         old = _find(draft, location_id, title, expected)
-        new = replace(edited(old, wanted), id=memory_id(location_id, old))
+        new = replace(edited(old, wanted), id=old.id)
         if new != old:
             new = draft.replace(location_id, old, new, kind_of(old, new), wanted.reason)
     return new
@@ -128,7 +128,7 @@ def undo_last_change(store: Store, location_id: SubjectKey, title: str, *, expec
         MemoryStoreError: If the store can't be read, locked or written.
     """
     with store.transaction(source="person") as draft:
-        id = memory_id(location_id, _find(draft, location_id, title, expected))
+        id = _find(draft, location_id, title, expected).id
         changes = [
             record
             for record in store.journal.history(location_id, id)
@@ -144,7 +144,7 @@ def _find(draft: Draft, location_id: SubjectKey, title: str, expected: str | Non
     name = single_spaced(title)
     memories = draft.lasting.memories(location_id)
     if isinstance(title, MemoryId):
-        matches = [memory for memory in memories if memory_id(location_id, memory) == title]
+        matches = [memory for memory in memories if memory.id == title]
     else:
         matches = [memory for memory in memories if memory.title == name]
         matches = matches or [memory for memory in memories if memory.title.casefold() == name.casefold()]

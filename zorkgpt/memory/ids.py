@@ -20,11 +20,16 @@ class MemoryId(str):
     __slots__ = ()
 
 
-def memory_id(place: SubjectKey, memory: Memory) -> str:
-    """Return the id of a memory at this place. `Memory.id` is empty if the id can be derived from the title."""
-    if not memory.id:
-        return id_of_title(place, memory.title)
-    return memory.id if len(memory.id) > _HALF else memory.id + _second_half(f"{render_place(place)}\n{memory.id}")
+def full_id(place: SubjectKey, title: str, written: str) -> str:
+    """Return the id of a memory from the one in its header, which may be only the first half, or "" if none."""
+    if not written:
+        return id_of_title(place, title)
+    return written if len(written) > _HALF else written + _second_half(f"{render_place(place)}\n{written}")
+
+
+def written_id(place: SubjectKey, memory: Memory) -> str:
+    """Return the id for the header of a memory. "" if it can be derived from the title."""
+    return "" if memory.id == id_of_title(place, memory.title) else memory.id
 
 
 def is_named_by(id: str, wanted: str) -> bool:
@@ -49,21 +54,18 @@ def _second_half(text: str) -> str:
 
 
 def with_id(place: SubjectKey, memory: Memory, is_taken: Callable[[str], bool], *, follows: bool = True) -> str:
-    """Return the value of `Memory.id` for a new memory of a place: its own id if that is free, or else another one.
+    """Return the id of a new memory of a place: its own id if that is free, or else another one.
 
     Args:
-        follows: Whether the id that is derived from place and title may be used (and the value be empty).
+        follows: Whether the id that is derived from place and title may be used.
     """
     derived = id_of_title(place, memory.title)
-    if follows and not memory.id and not is_taken(derived):
-        return ""
-    id, _ = _free_id(place, memory, 1, lambda id: is_taken(id) or (id == derived and not follows))
-    return "" if id == derived else id
+    return _free_id(place, memory, 1, lambda id: is_taken(id) or (id == derived and not follows))[0]
 
 
 def _free_id(place: SubjectKey, memory: Memory, number: int, is_taken: Callable[[str], bool]) -> tuple[str, int]:
     """Return the memory's id, or the first free one derived from its title with a larger number, and the number."""
-    id = memory_id(place, memory)
+    id = full_id(place, memory.title, memory.id)
     while is_taken(id):
         number += 1
         id = id_of_title(place, memory.title, number)
@@ -71,7 +73,10 @@ def _free_id(place: SubjectKey, memory: Memory, number: int, is_taken: Callable[
 
 
 def distinct_ids(located: Sequence[tuple[SubjectKey, Memory]]) -> list[str]:
-    """Return a value of `Memory.id` for each memory of a file, so that all ids are different.
+    """Return an id for each memory of a file, so that all ids are different.
+
+    Args:
+        located: The memories with their places. Their ids are as in their headers.
 
     The first memory with an id keeps it. Ids that are written in the file take precedence over derived ones.
     """
@@ -80,9 +85,7 @@ def distinct_ids(located: Sequence[tuple[SubjectKey, Memory]]) -> list[str]:
     numbers: dict[str, int] = {}
     for at in sorted(range(len(located)), key=lambda at: not ids[at]):
         place, memory = located[at]
-        derived, own = id_of_title(place, memory.title), memory_id(place, memory)
-        id, numbers[derived] = _free_id(place, memory, numbers.get(derived, 1), taken.__contains__)
-        if id != own:
-            ids[at] = id
-        taken.add(id)
+        derived = id_of_title(place, memory.title)
+        ids[at], numbers[derived] = _free_id(place, memory, numbers.get(derived, 1), taken.__contains__)
+        taken.add(ids[at])
     return ids

@@ -9,7 +9,6 @@ from typing import Any
 
 from zorkgpt.bounded import RECORD, json_object, lines_of
 from zorkgpt.log_files import UNREADABLE, has_log, open_log
-from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, fields_of
 from zorkgpt.memory.places import is_place, place_from_json, place_order, place_to_json
 from zorkgpt.memory.storage.book import MemoryBook
@@ -96,7 +95,7 @@ def records_about(
     past = ((record.change.location_id, record.change.memory) for record in journal.past(title, location_id))
     titled = [(place, memory) for place, memory in present if folded(memory.title) == folded(title)]
     records: dict[SubjectKey, list[HistoryRecord]] = {}
-    for place, id in {(place, memory_id(place, memory)) for place, memory in (*titled, *past)}:
+    for place, id in {(place, memory.id) for place, memory in (*titled, *past)}:
         records.setdefault(place, []).extend(journal.history(place, id))
     return {place: sorted(each, key=lambda record: record.position) for place, each in records.items()}
 

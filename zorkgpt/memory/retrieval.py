@@ -7,7 +7,7 @@ from itertools import islice
 
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.memory.credit import is_danger, is_observed_loss, reliability, results_in_words
-from zorkgpt.memory.ids import is_named_by, memory_id
+from zorkgpt.memory.ids import is_named_by
 from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, SubjectKey, episode_key
 from zorkgpt.memory.places import place_text, render_place
 from zorkgpt.memory.scope import PlaceScope
@@ -91,17 +91,11 @@ class LocatedMemory:
     @property
     def id(self) -> str:
         """The id of the memory."""
-        return memory_id(self.location_id, self.memory)
+        return self.memory.id
 
     def relative_to(self, scope: PlaceScope) -> "LocatedMemory":
-        """Return the memory with its place relative to a scope.
-
-        The id is set explicitly, because it depends on the stored place.
-        """
-        if not scope.path:
-            return self
-        memory = replace(self.memory, id=self.id)
-        return replace(self, location_id=scope.relative(self.location_id), memory=memory)
+        """Return the memory with its place relative to a scope."""
+        return replace(self, location_id=scope.relative(self.location_id)) if scope.path else self
 
 
 class Method(StrEnum):

@@ -17,7 +17,7 @@ from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.events import MemoryEvents
 from zorkgpt.memory.guards import SETTLED, GuardCount, NewMemory, guarded
-from zorkgpt.memory.ids import memory_id
+from zorkgpt.memory.ids import full_id
 from zorkgpt.memory.known import KnownMemories
 from zorkgpt.memory.models import Memory, MemoryStatus, PlaceKey, SubjectKey
 from zorkgpt.memory.places import place_from_json, place_in_words, place_text, place_to_json
@@ -108,7 +108,7 @@ class MemoryWriter:
         with self.changing(lasting=lasting, places={each.location_id for each in new}) as draft:
             if len(new) > 1:
                 # A database is asked for all ids at once.
-                draft.lasting.taken({memory_id(each.location_id, memory) for each, memory in offered})
+                draft.lasting.taken({full_id(each.location_id, memory.title, memory.id) for each, memory in offered})
             for each, _ in offered:
                 accepted, decision, id = self._put(draft, each, is_informed=is_informed)
                 kept.append((accepted, id))
@@ -179,7 +179,7 @@ class MemoryWriter:
         # A known memory may lack these fields.
         if new.given and not stored.is_settled_by_person and (changed := replace(stored, **new.given)) != stored:
             stored = draft.replace(place, stored, changed, "edited")
-        return new, decision, memory_id(place, stored)
+        return new, decision, stored.id
 
     def invalidate(self, location_id: SubjectKey, title: str, reason: str, turn: int | None) -> None:
         """Mark a memory as wrong.
@@ -372,7 +372,7 @@ class MemoryWriter:
         """
         known = self.known
         for place, memories in known.ephemeral.items():
-            known.ephemeral[place] = tuple(each for each in memories if (place, memory_id(place, each)) not in removed)
+            known.ephemeral[place] = tuple(each for each in memories if (place, each.id) not in removed)
         known.names = {place: name for place, name in known.names.items() if not is_trace(name) and place not in gone}
         self.events.forget(is_trace, gone)
         self.credit.forget()

@@ -10,7 +10,6 @@ from typing import Any
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.extras import MissingExtra
 from zorkgpt.memory.credit import results_in_words
-from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import place_order, place_to_json
 from zorkgpt.memory.storage.addresses import open_record
@@ -237,9 +236,9 @@ class _PlaceMemories:
     def add(self, record: HistoryRecord, at: int) -> None:
         """Add a version to the changed memory, or add a new memory."""
         change = record.change
-        place, before, after = change.location_id, change.before, change.after
+        before, after = change.before, change.after
         self.name = cut(change.location_name, 200) or self.name
-        thread = self._current.pop(memory_id(place, before), None) if before is not None else None
+        thread = self._current.pop(before.id, None) if before is not None else None
         if thread is None:
             if after is None:
                 return
@@ -248,7 +247,7 @@ class _PlaceMemories:
         thread.append(_version(record, at))
         _mark(thread, change.memory, is_lasting=change.is_lasting)
         if after is not None:
-            self._current[memory_id(place, after)] = thread
+            self._current[after.id] = thread
 
 
 def _mark(thread: Thread, memory: Memory, *, is_lasting: bool) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from zorkgpt.memory.ids import id_of_title, memory_id, with_id
+from zorkgpt.memory.ids import full_id, with_id
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, SubjectKey
 from zorkgpt.memory.places import place_in_words, place_order
 from zorkgpt.memory.storage.changes import Change, ChangeKind, after_change
@@ -201,7 +201,7 @@ class Draft(MemoryBook):
     def _with_ids(self, new: Sequence[tuple[SubjectKey, Memory]]) -> list[Memory]:
         """Return new memories in the form in which they are read back, each with an unused id."""
         memories = [(place, as_read(memory)) for place, memory in new]
-        wanted = {memory_id(place, memory) for place, memory in memories}
+        wanted = {full_id(place, memory.title, memory.id) for place, memory in memories}
         taken = self._taken(wanted)
 
         def is_taken(key: str) -> bool:
@@ -213,14 +213,14 @@ class Draft(MemoryBook):
             # A lasting memory of the same title may be added later, so the id that follows from it is left to that.
             id = with_id(place, memory, is_taken, follows=is_lasting)
             stored.append(memory if id == memory.id else replace(memory, id=id))
-            taken.add(memory_id(place, stored[-1]))
+            taken.add(id)
         return stored
 
     def _taken(self, ids: set[str]) -> set[str]:
         """Return the ids that a memory has, among these."""
         taken = set(self.lasting.taken(ids))
-        for place, memories in self.ephemeral.items():
-            taken.update(id for memory in memories if (id := memory_id(place, memory)) in ids)
+        for memories in self.ephemeral.values():
+            taken.update(memory.id for memory in memories if memory.id in ids)
         return taken
 
     def replace(
@@ -234,9 +234,7 @@ class Draft(MemoryBook):
         other: Memory | None = None,
     ) -> Memory:
         """Replace a memory at its position under its id, and return the new one as stored."""
-        kept_id = memory_id(place, old)
-        id = "" if kept_id == id_of_title(place, new.title) else kept_id
-        new = as_read(new if id == new.id else replace(new, id=id))
+        new = as_read(new if old.id == new.id else replace(new, id=old.id))
         return self.apply(Change(kind, place, self._name(place), old, new, reason, other))[0]
 
     def see_again(
@@ -290,11 +288,7 @@ class Draft(MemoryBook):
         for change in sorted(changes, key=lambda change: change.after is not None):
             old, new = change.before, change.after
             if new is not None:
-                if old is None:
-                    id = with_id(place, new, lambda id: bool(self._taken({id})))
-                else:
-                    id = memory_id(place, old)
-                    id = "" if id == id_of_title(place, new.title) else id
+                id = with_id(place, new, lambda id: bool(self._taken({id}))) if old is None else old.id
                 change = replace(change, after=replace(new, id=id))
             self.apply(change)
 
@@ -305,7 +299,6 @@ class Draft(MemoryBook):
         self.moves.append((old_place, new_place))
         was, now = f"was {place_in_words(old_place)}", f"now {place_in_words(new_place)}"
         for memory in memories:
-            moved = replace(memory, id=memory_id(old_place, memory))
-            self.changes.append(Change("moved", old_place, name, moved, None, now))
-            self.changes.append(Change("moved", new_place, name, None, moved, was))
+            self.changes.append(Change("moved", old_place, name, memory, None, now))
+            self.changes.append(Change("moved", new_place, name, None, memory, was))
         return len(memories)

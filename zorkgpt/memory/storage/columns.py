@@ -8,7 +8,6 @@ from operator import attrgetter
 from typing import Any, overload
 
 from zorkgpt.memory.claims import Claim, claims_in
-from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import UNSEARCHED
 from zorkgpt.memory.storage.escaping import folded
@@ -28,11 +27,11 @@ _EPISODES = ("episode", "first_episode", "superseded_in_episode")
 _JSON = ("claims", "conditions", "metadata")
 """Columns with a JSON value. NULL if it is empty."""
 _OWN = (*_TEXTS, *_NAMES, *_TIMES, *_NUMBERS, *_FLAGS, *_EPISODES, *_JSON)
-READ = ("place", "number", "id", "has_own_id", *_OWN)
+READ = ("place", "number", "id", *_OWN)
 """The columns that `memory_in` needs."""
 FOUND_BY = ("folded_title", "is_current", "text_key", "said", "words")
 """Columns that are derived from the others, for queries."""
-WRITTEN = ("id", "has_own_id", *_OWN, *FOUND_BY)
+WRITTEN = ("id", *_OWN, *FOUND_BY)
 """The columns that `values_of` returns."""
 _texts_of, _names_of, _times_of = attrgetter(*_TEXTS), attrgetter(*_NAMES), attrgetter(*_TIMES)
 _numbers_of, _flags_of, _episodes_of = attrgetter(*_NUMBERS), attrgetter(*_FLAGS), attrgetter(*_EPISODES)
@@ -49,8 +48,7 @@ def values_of(place: SubjectKey, name: str, memory: Memory) -> list[object]:
     """
     said = indexed_words(name, memory) if place not in UNSEARCHED else []
     return [
-        memory_id(place, memory),
-        int(bool(memory.id)),
+        memory.id,
         *_text_columns(_texts_of(memory)),
         *[None if value is None else str(value) for value in _names_of(memory)],
         *map(time_column, _times_of(memory)),
@@ -70,7 +68,7 @@ def values_of(place: SubjectKey, name: str, memory: Memory) -> list[object]:
 
 def memory_in(row: Sequence[Any]) -> Memory:
     """Return the memory in the columns `READ` of a row."""
-    values = dict(zip(_OWN, row[4:], strict=True))
+    values = dict(zip(_OWN, row[3:], strict=True))
     for name in _TEXTS:
         if (text := values[name]) and text[0] == _ESCAPED:
             values[name] = text_in(text)
@@ -85,7 +83,7 @@ def memory_in(row: Sequence[Any]) -> Memory:
     conditions = values.pop("conditions")
     values["when"] = _claims_in(conditions) if conditions else ()
     values["metadata"] = json.loads(values["metadata"]) if values["metadata"] else {}
-    return Memory(id=row[2] if row[3] else "", **values)
+    return Memory(id=row[2], **values)
 
 
 # Cached, because the memories of a transaction have the same time.

@@ -10,7 +10,7 @@ from operator import attrgetter, is_, itemgetter
 from zorkgpt.memory.ids import distinct_ids
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import place_order
-from zorkgpt.memory.storage.entry import Entry, with_given_id
+from zorkgpt.memory.storage.entry import Entry
 from zorkgpt.memory.storage.escaping import decode, encode
 from zorkgpt.memory.storage.lasting import Heading
 from zorkgpt.memory.storage.reprint import hidden_lines
@@ -19,6 +19,7 @@ from zorkgpt.memory.storage.section import (
     Problem,
     new_section,
     parse_section,
+    reparsed,
     with_changes,
     with_key,
     with_visits,
@@ -116,7 +117,7 @@ class Document:
         """
         document, changed, new = self.completed, dict[int, LocationSection](), list[LocationSection]()
         for place, (heading, memories) in wanted.items():
-            differences = differing(place, document.memories(place), memories)
+            differences = differing(document.memories(place), memories)
             values = {id(before): after for before, after in differences if before is not None}
             added = [after for before, after in differences if before is None and after and may_add(place, after)]
             indexes = document.section_indexes.get(place, ())
@@ -165,7 +166,7 @@ class Document:
         eol = encode(self.eol)
         if sections and sections[-1] is not self.sections[-1] and sections[-1].data.endswith(eol + eol):
             # The blank line stood between two sections.
-            sections[-1] = parse_section(sections[-1].data.removesuffix(eol))
+            sections[-1] = reparsed(sections[-1], sections[-1].data.removesuffix(eol))
         return replace(self, sections=tuple(sections))
 
     @property
@@ -243,14 +244,19 @@ def _with_distinct_ids(sections: tuple[LocationSection, ...]) -> tuple[LocationS
     ids = iter(
         distinct_ids(
             [
-                (section.location_id, entry.as_written)
+                (section.location_id, replace(entry.memory, id=entry.written_id))
                 for section in sections
                 if section.location_id is not None
                 for entry in section.entries
             ]
         )
     )
-    return tuple(section.mapped(lambda entry: with_given_id(entry, next(ids))) for section in sections)
+
+    def with_id(entry: Entry) -> Entry:
+        id = next(ids)
+        return entry if entry.memory.id == id else replace(entry, memory=replace(entry.memory, id=id))
+
+    return tuple(section.mapped(with_id) for section in sections)
 
 
 def line_end(data: bytes) -> str:
@@ -272,7 +278,7 @@ def _ending_blank(section: LocationSection, eol: str) -> LocationSection:
     if section.data.endswith(b"\n"):
         blank = decode(data[len(section.data) :])
         return replace(section, parts=(*section.parts, blank)) if blank else section
-    return parse_section(data)
+    return reparsed(section, data)
 
 
 def ending_blank(data: bytes, eol: bytes) -> bytes:

@@ -10,6 +10,7 @@ from typing import Any
 from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.memory.checks import checked_metadata, checked_time
 from zorkgpt.memory.claims import Claim, parse_claim
+from zorkgpt.memory.ids import full_id, written_id
 from zorkgpt.memory.models import (
     INVALIDATION_MARKER,
     Category,
@@ -17,6 +18,7 @@ from zorkgpt.memory.models import (
     MemoryKind,
     MemoryStatus,
     Persistence,
+    SubjectKey,
     episode_key,
 )
 from zorkgpt.memory.storage import reprint
@@ -50,13 +52,8 @@ class Entry:
     """Unknown parts of the header, from a later version, as in the file."""
     undated_at: int | None = None
     """Where the header lacks its episode and turn, because a person wrote it. None if it has them."""
-    written_id: str | None = None
-    """`Memory.id` as in the file. None if the memory has the same."""
-
-    @property
-    def as_written(self) -> Memory:
-        """The memory with its id as in the file."""
-        return self.memory if self.written_id is None else replace(self.memory, id=self.written_id)
+    written_id: str = ""
+    """The id in the header. "" if none."""
 
 
 PERSISTENCE_BY_TAG: dict[str, Persistence] = {persistence.upper(): persistence for persistence in Persistence}
@@ -159,7 +156,7 @@ def _is_ours(entry: Entry, lines: list[str]) -> bool:
     if is_plain and raw.count("*") - raw.count("\\*") == _MARKS_OF_A_HEADER and not _DOUBTFUL.search(raw):
         return True
     eol = "\r\n" if lines[0].endswith("\r\n") else "\n"
-    return render_entry(entry.memory, entry.extras, eol).raw.rstrip() == raw.rstrip()
+    return render_entry(entry.memory, entry.written_id, entry.extras, eol).raw.rstrip() == raw.rstrip()
 
 
 def _as_written(lines: list[str]) -> Entry:
@@ -175,7 +172,8 @@ def _as_written(lines: list[str]) -> Entry:
     if status == MemoryStatus.SUPERSEDED and (struck := _STRUCK.fullmatch(text.strip())):
         text = struck[1]
     text = "" if text.strip() == EMPTY else as_kept(unescape(text))
-    return Entry(_memory(category, title, persistence, status, meta, text, note), "".join(lines), meta.extras)
+    memory = _memory(category, title, persistence, status, meta, text, note)
+    return Entry(memory, "".join(lines), meta.extras, written_id=memory.id)
 
 
 def _as_reprinted(raw: str) -> Entry | None:
@@ -203,7 +201,8 @@ def _as_reprinted(raw: str) -> Entry | None:
     note, rest = _reprinted_note(_BREAK_AFTER_HEAD.sub("", rest), status, is_straight=is_straight)
     text = _reprinted_text(rest, status, original)
     memory = _memory(category, title, persistence, status, meta or _Meta(1, "0"), text, note)
-    return Entry(memory, raw, meta.extras if meta else (), titled.end() if meta is None else None)
+    extras, undated_at = (meta.extras, None) if meta else ((), titled.end())
+    return Entry(memory, raw, extras, undated_at, written_id=memory.id)
 
 
 def _reprinted_note(text: str, status: MemoryStatus, *, is_straight: bool) -> tuple[dict[str, Any] | None, str]:
@@ -264,8 +263,12 @@ def _memory(
     )
 
 
-def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") -> Entry:
-    """Render a memory in the form that `as_read` returns. Parsing the entry gives an equal memory."""
+def render_entry(memory: Memory, written_id: str = "", extras: tuple[str, ...] = (), eol: str = "\n") -> Entry:
+    """Render a memory in the form that `as_read` returns. Parsing the entry gives an equal memory.
+
+    Args:
+        written_id: The id for the header. "" for none.
+    """
     tags = [escape(memory.category, TAG), memory.persistence.upper()]
     if memory.status != MemoryStatus.ACTIVE:
         tags.append(memory.status)
@@ -281,36 +284,27 @@ def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") 
     if memory.died:
         meta.append(f"died {memory.died}")
     meta += [mark for mark in _MARKS if getattr(memory, mark)]
-    if memory.id:
-        meta.append(f"id {memory.id}")
+    if written_id:
+        meta.append(f"id {written_id}")
     meta += [escape(field, META) for field in _named_fields(memory)]
     header = f"**[{' - '.join(tags)}] {escape(memory.title, TITLE)}** *({', '.join([*meta, *extras])})*"
     text = escape_text(memory.text, eol)
     if memory.status == MemoryStatus.SUPERSEDED:
         text = f"~~{text}~~"
     lines = [header, *_rendered_note(memory), text or EMPTY]
-    return Entry(memory, eol.join(lines) + eol, extras)
+    return Entry(memory, eol.join(lines) + eol, extras, written_id=written_id)
 
 
-def completed(entry: Entry) -> Entry:
+def completed(entry: Entry, place: SubjectKey) -> Entry:
     """Return the entry with its episode and turn in the header, and its id if that can't be derived."""
     at, memory = entry.undated_at, entry.memory
-    if entry.written_id is not None:
-        return render_entry(memory, entry.extras, "\r\n" if entry.raw.endswith("\r\n") else "\n")
+    if full_id(place, memory.title, entry.written_id) != memory.id:
+        eol = "\r\n" if entry.raw.endswith("\r\n") else "\n"
+        return render_entry(memory, written_id(place, memory), entry.extras, eol)
     if at is None:
         return entry
     meta = f" *({_episodes(memory)}, T{_turns(memory.turns)})*"
-    return Entry(memory, entry.raw[:at] + meta + entry.raw[at:], entry.extras)
-
-
-def with_given_id(entry: Entry, id: str) -> Entry:
-    """Return the entry of a memory with another value of `Memory.id`, which is not written yet."""
-    written = entry.as_written
-    if entry.memory.id == id:
-        return entry
-    if written.id == id:
-        return replace(entry, memory=written, written_id=None)
-    return replace(entry, memory=replace(written, id=id), written_id=written.id)
+    return Entry(memory, entry.raw[:at] + meta + entry.raw[at:], entry.extras, written_id=entry.written_id)
 
 
 def is_marked(entry: Entry) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from zorkgpt.memory.claims import Claim, claims_in
-from zorkgpt.memory.ids import memory_id
+from zorkgpt.memory.ids import full_id
 from zorkgpt.memory.models import (
     INVALIDATION_MARKER,
     Memory,
@@ -29,7 +29,7 @@ UNDATED_SOURCES = ("baseline", "recovered")
 """Sources of records whose time is when a memory was found, and not when it was stored."""
 _OMITTED: dict[str, Any] = {"tried": 0, "worked": 0, "died": 0, "pinned": False, "vetoed": False}
 _OMITTED |= {"action": "", "outcome": "", "claims": [], "when": [], "first_episode": None, "kind": None}
-_OMITTED |= {"superseded_in_episode": None, "id": "", "metadata": {}, "expires_at": None}
+_OMITTED |= {"superseded_in_episode": None, "metadata": {}, "expires_at": None}
 _OMITTED |= {"valid_from": None, "superseded_by": None, "superseded_at_turn": None, "invalidation_reason": None}
 DEFAULTS: dict[str, Any] = {"score_change": None, "status": str(MemoryStatus.ACTIVE), "observation_count": 1}
 """Fields that a record omits if they have these values, but that every memory has."""
@@ -108,16 +108,11 @@ class HistoryRecord:
         return episode_key(self.turn_stamp.episode if self.turn_stamp else self.change.memory.episode)
 
     def relative_to(self, scope: PlaceScope) -> "HistoryRecord":
-        """Return the record with its place relative to a scope. The ids of its memories become explicit."""
+        """Return the record with its place relative to a scope."""
         if not scope.path:
             return self
-        change, place = self.change, self.change.location_id
-        before, after, other = (
-            None if memory is None else replace(memory, id=memory_id(place, memory))
-            for memory in (change.before, change.after, change.other)
-        )
-        relative = replace(change, location_id=scope.relative(place), before=before, after=after, other=other)
-        return replace(self, change=relative)
+        change = self.change
+        return replace(self, change=replace(change, location_id=scope.relative(change.location_id)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +217,7 @@ def dated_changes(records: Iterable[HistoryRecord]) -> Iterator[Change]:
     for record in records:
         change = _with_known_times(record, versions)
         if change.after is not None:
-            versions.setdefault(memory_id(change.location_id, change.after), []).append(change.after)
+            versions.setdefault(change.after.id, []).append(change.after)
         yield change
 
 
@@ -235,7 +230,7 @@ def _with_known_times(record: HistoryRecord, versions: Mapping[str, Sequence[Mem
     change = record.change
     if change.after is None:
         return change
-    known = versions.get(memory_id(change.location_id, change.after), ())
+    known = versions.get(change.after.id, ())
     if is_return(change.kind, record.source):
         latest = known[-1] if known and change.kind == "reverted" else None
         version = next((each for each in reversed(known) if each == change.after), latest)
@@ -261,6 +256,8 @@ def content_of(record: HistoryRecord) -> dict[str, Any]:
     for name in ("before", "after", "other"):
         if (memory := getattr(change, name)) is not None:
             content[name] = recorded_fields(memory)
+    if change.other is not None and change.other.id:
+        content["other"]["id"] = change.other.id
     if change.reason is not None:
         content["reason"] = change.reason
     if turn_stamp is not None:
@@ -274,16 +271,17 @@ def content_of(record: HistoryRecord) -> dict[str, Any]:
 
 
 def recorded_fields(memory: Memory) -> dict[str, Any]:
-    """Return the fields of a memory as JSON values, without those that have their default value."""
-    return {name: value for name, value in fields_of(memory).items() if value != _OMITTED.get(name, _OMITTED)}
+    """Return the fields of a memory as JSON values, without its id and those that have their default value."""
+    fields = fields_of(memory)
+    del fields["id"]
+    return {name: value for name, value in fields.items() if value != _OMITTED.get(name, _OMITTED)}
 
 
 def record_of(row: Any, place: SubjectKey) -> HistoryRecord | None:
     """Build a record from the columns of the journal and the values of `content_of`. None if they are invalid."""
     try:
-        before, after, other = (
-            memory_of(DEFAULTS | row[key]) if row.get(key) else None for key in ("before", "after", "other")
-        )
+        before, after = (_memory_in(row.get(name), place, row.get("memory", "")) for name in ("before", "after"))
+        other = _memory_in(row.get("other"), place)
         if before is None and after is None:
             return None
         change = Change(row["kind"], place, row.get("location_name", ""), before, after, row.get("reason"), other)
@@ -291,6 +289,13 @@ def record_of(row: Any, place: SubjectKey) -> HistoryRecord | None:
         return HistoryRecord(row["at"], change, row["source"], stamp, position, row.get("reverted_by"))
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
+
+
+def _memory_in(fields: dict[str, Any] | None, place: SubjectKey, id: str = "") -> Memory | None:
+    if not fields:
+        return None
+    memory = memory_of(DEFAULTS | fields)
+    return replace(memory, id=id or full_id(place, memory.title, memory.id))
 
 
 def recorded_response(response: str) -> str:
@@ -313,11 +318,17 @@ def changes_between(
     recorded: Mapping[SubjectKey, Sequence[Memory]],
     memories: Mapping[SubjectKey, Sequence[Memory]],
     name_of: Callable[[SubjectKey], str],
+    *,
+    by_title: bool = True,
 ) -> list[Change]:
-    """Return the changes from the recorded memories to other ones."""
+    """Return the changes from the recorded memories to other ones.
+
+    Args:
+        by_title: See `differing`.
+    """
     changes = []
     for place in sorted({*recorded, *memories}, key=place_order):
-        for before, after in differing(place, recorded.get(place, ()), memories.get(place, ())):
+        for before, after in differing(recorded.get(place, ()), memories.get(place, ()), by_title=by_title):
             kind = "removed" if after is None else kind_of(before, after)
             is_superseded = after is not None and after.status == MemoryStatus.SUPERSEDED
             reason = after.invalidation_reason if after is not None and is_superseded else None

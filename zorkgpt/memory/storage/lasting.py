@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from zorkgpt.memory.checks import check_episode, checked_metadata
-from zorkgpt.memory.ids import is_named_by, memory_id
+from zorkgpt.memory.ids import is_named_by
 from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey, same_episode
 from zorkgpt.memory.places import has_prefix
 from zorkgpt.memory.storage.escaping import folded
@@ -91,7 +91,7 @@ class Filters:
         if self.texts is not None and key_of(memory.text) not in self.texts:
             return False
         if self.named is not None or self.among is not None:
-            names = memory_id(place, memory), folded(memory.title)
+            names = memory.id, folded(memory.title)
             if self.named is not None and not is_named_by(names[0], self.named) and folded(self.named) != names[1]:
                 return False
             if self.among is not None and (place, names[0]) not in self.among and (place, names[1]) not in self.among:

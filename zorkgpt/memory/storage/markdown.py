@@ -17,7 +17,6 @@ from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import LOCK_TIMEOUT_S, AtomicFile, Disk, Stamp
 from zorkgpt.log import get_logger
 from zorkgpt.memory.checks import utc_now
-from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import UNSEARCHED
 from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
@@ -413,11 +412,11 @@ class MarkdownStore(SqliteFileStore):
         # Other missing memories may be in the parts of the file that are not understood.
         last = self._shown("is_shown = %s", 1) or _NOTHING
         added = {
-            (record.change.location_id, memory_id(record.change.location_id, record.change.memory))
+            (record.change.location_id, record.change.memory.id)
             for record in self._records.records(start=last.position)
             if record.change.before is None
         }
-        return document.showing(wanted, may_add=lambda place, memory: (place, memory_id(place, memory)) in added)
+        return document.showing(wanted, may_add=lambda place, memory: (place, memory.id) in added)
 
     # Writing
 

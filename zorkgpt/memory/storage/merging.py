@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
-from zorkgpt.memory.ids import memory_id, with_id
+from zorkgpt.memory.ids import with_id
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.history import HistoryRecord, changes_between, dated, kind_of, with_history_of
@@ -45,9 +45,7 @@ class FileEdits:
         """
         changes = self._differences(base, self.theirs)
         gone = {
-            memory_id(change.location_id, change.before): change.before
-            for change in changes
-            if change.before is not None and change.after is None
+            change.before.id: change.before for change in changes if change.before is not None and change.after is None
         }
         edits = (self._edit(change, gone) for change in changes)
         return [edit for edit in edits if edit is not None]
@@ -58,16 +56,16 @@ class FileEdits:
         Args:
             earlier: The memories that the copy shows.
         """
-        changes = self._differences(self.present, earlier)
+        changes = self._differences(self.present, earlier, by_title=False)
         return [HistoryRecord(self.at, replace(self._returned(change), kind="reverted"), "hand") for change in changes]
 
     def _returned(self, change: Change) -> Change:
         after = change.after
         return change if after is None else replace(change, after=replace(after, updated_at=self.at))
 
-    def _differences(self, one: Memories, other: Memories) -> list[Change]:
+    def _differences(self, one: Memories, other: Memories, *, by_title: bool = True) -> list[Change]:
         """Return the changes between memories: removals first, so that an id that moves is free, and additions last."""
-        changes = changes_between(one, other, lambda place: self.names.get(place, ""))
+        changes = changes_between(one, other, lambda place: self.names.get(place, ""), by_title=by_title)
         if self.is_broken:
             # A part of the file that was not understood may be a memory that seems to be missing.
             changes = [change for change in changes if change.after is not None]
@@ -80,7 +78,7 @@ class FileEdits:
             gone: The memories that are no longer in the file, by their ids.
         """
         place, base, theirs = change.location_id, change.before, change.after
-        at, now = self._located.get(memory_id(place, base or change.memory), (None, None))
+        at, now = self._located.get((base or change.memory).id, (None, None))
         if now is None or at != place:
             return None if theirs is None else self._addition(change, theirs, gone)
         if theirs is None:
@@ -95,7 +93,7 @@ class FileEdits:
         place = change.location_id
         id = with_id(place, theirs, lambda id: id in self._located and id not in gone)
         addition = replace(change, kind="added", before=None, after=replace(theirs, id=id))
-        known = self.versions(place, memory_id(place, addition.memory))
+        known = self.versions(place, addition.memory.id)
         if (version := next((each for each in reversed(known) if each == theirs), None)) is not None:
             # A person deleted it, and brought it back as it was.
             back = replace(addition, after=with_history_of(addition.memory, version, self.at))
@@ -108,7 +106,7 @@ class FileEdits:
     @cached_property
     def _located(self) -> dict[str, tuple[SubjectKey, Memory]]:
         """The memories of the record with their places, by their ids."""
-        return {memory_id(place, memory): (place, memory) for place, memory in _each(self.present)}
+        return {memory.id: (place, memory) for place, memory in _each(self.present)}
 
 
 def _each(memories: Memories) -> Iterator[tuple[SubjectKey, Memory]]:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from zorkgpt.log import get_logger
-from zorkgpt.memory.ids import id_of_title, memory_id
 from zorkgpt.memory.models import MEMORY_FIELDS, Memory, SubjectKey, episode_key
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.changes import Change
@@ -61,7 +60,7 @@ def revert(
     by_memory: dict[_Key, list[HistoryRecord]] = {}
     for record in records:
         change = record.change
-        by_memory.setdefault((change.location_id, memory_id(change.location_id, change.memory)), []).append(record)
+        by_memory.setdefault((change.location_id, change.memory.id), []).append(record)
     found = {key: _without(journal, draft, key, changes) for key, changes in by_memory.items()}
     kept = {(place, each.now.title): each.kept_because for (place, _), each in found.items() if each.now}
     for (place, id), each in found.items():
@@ -83,7 +82,7 @@ def revert(
 def _without(journal: Journal, draft: Draft, key: _Key, records: Sequence[HistoryRecord]) -> Reversion:
     """Return a memory without changes of it."""
     place, id = key
-    now = next((memory for memory in draft.memories(place) if memory_id(place, memory) == id), None)
+    now = next((memory for memory in draft.memories(place) if memory.id == id), None)
     name, before = records[-1].change.location_name, now
     for record in reversed(records):
         change = record.change
@@ -125,10 +124,9 @@ def _earlier(before: Memory, after: Memory, now: Memory) -> Memory:
 
 def _with_history(journal: Journal, key: _Key, memory: Memory, now: Memory | None) -> Memory:
     """Return a memory with the times and the source that it had as an earlier version."""
-    id = "" if key[1] == id_of_title(key[0], memory.title) else key[1]
     versions = [now, *journal.versions(*key)]
     version = next((each for each in reversed(versions) if each == memory), versions[-1])
-    memory = replace(memory, id=id)
+    memory = replace(memory, id=key[1])
     return memory if version is None else with_history_of(memory, version)
 
 

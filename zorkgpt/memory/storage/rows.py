@@ -9,7 +9,7 @@ from itertools import groupby
 from sys import maxsize
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from zorkgpt.memory.ids import AFTER_DIGITS, memory_id
+from zorkgpt.memory.ids import AFTER_DIGITS
 from zorkgpt.memory.models import OBJECTIVES, Memory, SubjectKey, episode_key, same_episode
 from zorkgpt.memory.places import FOLLOWING, UNSEARCHED_COLUMN, column_of, is_place, place_in, place_order, ranges_of
 from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
@@ -71,7 +71,6 @@ class _Stored(NamedTuple):
     """A row of a memory."""
 
     number: int
-    id: str
     memory: Memory
 
 
@@ -438,7 +437,7 @@ class MemoryRows:
         self._scope.check(new)
         for stored in list(self._stored_at(old)):
             self._remove(old, stored)
-            self._add(new, replace(stored.memory, id=stored.id))
+            self._add(new, stored.memory)
         heading, row = self._place_of(old), self._place_of(new)
         if heading is not None:
             self._put("DELETE FROM zorkgpt_places WHERE number = %s", [(heading.number,)])
@@ -474,19 +473,17 @@ class MemoryRows:
         self._drop()
 
     def _found(self, place: SubjectKey, memory: Memory) -> _Stored:
-        key = memory_id(place, memory)
         for stored in self._stored_at(place):
-            if stored.id == key and stored.memory == memory:
+            if stored.memory.id == memory.id and stored.memory == memory:
                 return stored
         raise KeyError(memory.title)
 
     def _add(self, place: SubjectKey, memory: Memory) -> None:
-        id = memory_id(place, memory)
         self._new.append((place, memory))
-        self._new_ids.add(id)
+        self._new_ids.add(memory.id)
         if place in self._memories:
             # Without a number until it is written.
-            self._memories[place].append(_Stored(0, id, memory))
+            self._memories[place].append(_Stored(0, memory))
 
     def _replace(self, place: SubjectKey, old: _Stored, new: Memory) -> None:
         if not old.number:
@@ -498,7 +495,7 @@ class MemoryRows:
             self._put_marks([(old.number, place, new)])
         self._note_expiry(new)
         stored = self._memories[place]
-        stored[stored.index(old)] = _Stored(old.number, memory_id(place, new), new)
+        stored[stored.index(old)] = _Stored(old.number, new)
 
     def _remove(self, place: SubjectKey, old: _Stored) -> None:
         if not old.number:
@@ -576,7 +573,7 @@ class MemoryRows:
             stored = self._memories.get(place)
             if stored is not None:
                 at = next(at for at in reversed(range(len(stored))) if stored[at].memory is memory)
-                stored[at] = _Stored(number, stored[at].id, memory)
+                stored[at] = _Stored(number, memory)
 
     def _write_places(self, counted: Mapping[SubjectKey, Heading]) -> None:
         new, changed = [], []
@@ -645,7 +642,7 @@ _HAS_MARK = (
 
 
 def _stored(row: tuple[Any, ...]) -> _Stored:
-    return _Stored(row[1], row[2], memory_in(row))
+    return _Stored(row[1], memory_in(row))
 
 
 def _conditions(wanted: Filters) -> tuple[list[str], list[object]]:

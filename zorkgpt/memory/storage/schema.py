@@ -43,7 +43,6 @@ CREATE TABLE zorkgpt_memories (
     number {key},
     place text {bytewise} NOT NULL,
     id text {bytewise} NOT NULL UNIQUE,
-    has_own_id integer NOT NULL,
     category text NOT NULL,
     title text NOT NULL,
     text text NOT NULL,

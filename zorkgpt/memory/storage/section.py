@@ -7,7 +7,7 @@ from functools import cached_property
 from operator import is_
 from typing import Any
 
-from zorkgpt.memory.ids import memory_id
+from zorkgpt.memory.ids import written_id
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import is_place, parse_place, render_place
 from zorkgpt.memory.storage import reprint
@@ -75,7 +75,8 @@ class LocationSection:
     @cached_property
     def completed(self) -> "LocationSection":
         """This section with complete entries. See `Document.completed`."""
-        return self.mapped(completed)
+        place = self.location_id
+        return self if place is None else self.mapped(lambda entry: completed(entry, place))
 
     @cached_property
     def data(self) -> bytes:
@@ -223,12 +224,9 @@ def with_key(section: LocationSection, location_id: SubjectKey, eol: str) -> Loc
 
     The visits are dropped if the new key is not a place.
     """
-    old = section.location_id
-    assert old is not None
-    ids = {id(memory): replace(memory, id=memory_id(old, memory)) for memory in section.memories}
     visits: dict[str, Any] = {} if is_place(location_id) else {"visits": 0, "episodes": (), "visited": ""}
     heading = _heading(location_id, section.name, eol)
-    return _changed(with_changes(section, ids, (), eol), eol, location_id=location_id, heading=heading, **visits)
+    return _changed(section, eol, location_id=location_id, heading=heading, **visits).completed
 
 
 def with_changes(
@@ -242,6 +240,8 @@ def with_changes(
     """
     if not new and changed.keys().isdisjoint(map(id, section.memories)):
         return section
+    place = section.location_id
+    assert place is not None
     parts: list[str | Entry] = []
     is_removed = False
     for part in section.parts:
@@ -252,8 +252,9 @@ def with_changes(
             memory = changed.get(id(part.memory), part.memory)
             is_removed = memory is None
             if memory is not None:
-                parts.append(part if memory is part.memory else render_entry(memory, part.extras, eol))
-    entries = [render_entry(memory, eol=eol) for memory in new]
+                is_same = memory is part.memory
+                parts.append(part if is_same else render_entry(memory, written_id(place, memory), part.extras, eol))
+    entries = [render_entry(memory, written_id(place, memory), eol=eol) for memory in new]
     parts = [part for part in parts if part]
     return _changed(section, eol, parts=tuple(filter(None, _with_entries(parts, entries, eol))))
 
@@ -282,7 +283,13 @@ def _changed(section: LocationSection, eol: str, **fields: Any) -> LocationSecti
         fields[name] = line if line.endswith("\n") or not line else line + eol
     changed = replace(section, **fields)
     # The lines that were not understood have other numbers.
-    return parse_section(changed.data) if section.problems else changed
+    return reparsed(changed, changed.data) if section.problems else changed
+
+
+def reparsed(section: LocationSection, data: bytes) -> LocationSection:
+    """Return the section with other bytes that have the same memories."""
+    ids = iter([memory.id for memory in section.memories])
+    return parse_section(data).mapped(lambda entry: replace(entry, memory=replace(entry.memory, id=next(ids, ""))))
 
 
 def _heading(location_id: SubjectKey, name: str, eol: str) -> str:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Protocol
 from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.errors import OutOfBounds
 from zorkgpt.memory.checks import utc_now
-from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import (
     UNSEARCHED_COLUMN,
@@ -42,7 +41,7 @@ from zorkgpt.memory.storage.words import database_text
 _compact_json = json.JSONEncoder(separators=(",", ":")).encode
 _PAGE = 5_000
 """Number of rows read at a time."""
-_COLUMNS = "id, record, place, source, kind, at, turn_episode, turn, reverted_by"
+_COLUMNS = "id, record, memory, place, source, kind, at, turn_episode, turn, reverted_by"
 _MOST_PARAMETERS = 400
 """Maximum number of parameters of a query."""
 _OF_EPISODE_SINCE = "turn_episode = %s AND id > %s AND reverted_by IS NULL"
@@ -150,7 +149,7 @@ class Journal:
                     column_of(record.change.location_id),
                     record.source,
                     None if record.episode is None else _key(record.episode),
-                    memory_id(record.change.location_id, record.change.memory),
+                    record.change.memory.id,
                     record.change.kind,
                     time_column(record.at),
                     _compact_json(content_of(record)),
@@ -310,14 +309,14 @@ class Journal:
     def _read(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[int, HistoryRecord | None]]:
         """Yield the positions and the records of the scope in ordered rows. Changes between turns get the next turn."""
         end, ended = 0, None
-        for position, text, column, source, kind, at, episode, turn, reverted_by in rows:
+        for position, text, memory, column, source, kind, at, episode, turn, reverted_by in rows:
             values, place = _parsed(text), place_in(column)
             if not self._scope.contains(place):
                 continue
             record = None
             if isinstance(values, dict):
                 values |= {"source": source, "kind": kind, "at": time_in(at) or ""}
-                values |= {"position": position, "reverted_by": reverted_by}
+                values |= {"position": position, "memory": memory, "reverted_by": reverted_by}
                 if episode is not None:
                     values |= {"episode": json.loads(episode), "turn": turn}
                 record = record_of(values, place)

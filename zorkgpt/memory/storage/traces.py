@@ -9,7 +9,7 @@ from typing import Any
 
 from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.errors import OutOfBounds
-from zorkgpt.memory.ids import memory_id
+from zorkgpt.memory.ids import written_id
 from zorkgpt.memory.models import Memory, SubjectKey, fields_of, memory_of
 from zorkgpt.memory.places import place_from_json, render_place
 from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
@@ -17,7 +17,7 @@ from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import Entry, render_entry
 from zorkgpt.memory.storage.escaping import decode, encode, folded
 from zorkgpt.memory.storage.history import DEFAULTS
-from zorkgpt.memory.storage.section import LocationSection, parse_section
+from zorkgpt.memory.storage.section import LocationSection, parse_section, reparsed
 
 FORGOTTEN = "[forgotten]"
 """The replacement for an erased text."""
@@ -87,7 +87,7 @@ class Traces:
         return replace(memory, **fields) if fields else memory
 
     def is_removed(self, place: SubjectKey, memory: Memory) -> bool:
-        return (place, memory_id(place, memory)) in self.removed
+        return (place, memory.id) in self.removed
 
 
 def document_without(document: Document, traces: Traces) -> Document:
@@ -112,10 +112,8 @@ def _section(section: LocationSection, traces: Traces, eol: str) -> LocationSect
     key = render_place(place)
     before, _, after = section.heading.partition(key)
     heading = before + key + text_without(after, traces) if after else text_without(section.heading, traces)
-    head = heading + section.visited
-    raw = "".join(part.raw if isinstance(part, Entry) else part for part in parts)
-    data = encode(head + raw)
-    return section if data == section.data else parse_section(data)
+    cleaned = replace(section, heading=heading, parts=tuple(parts))
+    return section if cleaned.data == section.data else reparsed(cleaned, cleaned.data)
 
 
 def _part(place: SubjectKey, part: str | Entry, traces: Traces, eol: str) -> str | Entry | None:
@@ -124,7 +122,7 @@ def _part(place: SubjectKey, part: str | Entry, traces: Traces, eol: str) -> str
     if traces.is_removed(place, part.memory):
         return None
     memory = traces.memory_without(part.memory)
-    return part if memory is part.memory else render_entry(memory, part.extras, eol)
+    return part if memory is part.memory else render_entry(memory, written_id(place, memory), part.extras, eol)
 
 
 def text_without(text: str, traces: Traces) -> str:

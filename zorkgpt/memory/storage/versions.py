@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
-from zorkgpt.memory.ids import MemoryId, memory_id
+from zorkgpt.memory.ids import MemoryId
 from zorkgpt.memory.models import (
     Memory,
     MemoryStatus,
@@ -55,7 +55,7 @@ def titled(memories: Sequence[Memory], title: str, location_id: SubjectKey | Non
     """
     current = filter(is_current, memories)
     if isinstance(title, MemoryId) and location_id is not None:
-        return next((memory for memory in current if memory_id(location_id, memory) == title), None)
+        return next((memory for memory in current if memory.id == title), None)
     wanted = single_spaced(title)
     return next((memory for memory in current if single_spaced(memory.title) == wanted), None)
 
@@ -68,32 +68,37 @@ def with_same_words(memories: Collection[Memory], memory: Memory) -> Memory | No
 
 
 def differing(
-    place: SubjectKey, old: Sequence[Memory], new: Sequence[Memory]
+    old: Sequence[Memory], new: Sequence[Memory], *, by_title: bool = True
 ) -> list[tuple[Memory | None, Memory | None]]:
     """Return the differences between two lists of memories of a place, as pairs: the new ones, then the removed ones.
 
-    The first of a pair is None if the memory is new, and the second one if it was removed. Memories are matched if they
-    are equal, or else if they have the same id, or else the same title.
+    The first of a pair is None if the memory is new, and the second one if it was removed. Memories are matched by
+    their ids.
+
+    Args:
+        by_title: Whether memories without the same id are also matched if they are equal, or else by their titles.
     """
-    by_id = {memory_id(place, memory): memory for memory in old}
-    kept = {id for memory in new if by_id.get(id := memory_id(place, memory)) == memory}
-    missing = [memory for id, memory in by_id.items() if id not in kept]
+    missing = {memory.id: memory for memory in old}
+    kept = {memory.id for memory in new if missing.get(memory.id) == memory}
+    missing = {id: memory for id, memory in missing.items() if id not in kept}
     changed: list[Memory] = []
     for memory in new:
-        if memory_id(place, memory) in kept:
+        if memory.id in kept:
             continue
-        if memory in missing:
-            missing.remove(memory)
-        else:
+        equal = next((known for known in missing.values() if known == memory), None) if by_title else None
+        if equal is None:
             changed.append(memory)
+        else:
+            del missing[equal.id]
     pairs: list[tuple[Memory | None, Memory | None]] = []
     for memory in changed:
-        id = memory_id(place, memory)
-        before = next((known for known in missing if memory_id(place, known) == id), None)
-        before = before or next((known for known in missing if known.title == memory.title), None)
-        missing = [known for known in missing if known is not before]
+        before = missing.get(memory.id)
+        if before is None and by_title:
+            before = next((known for known in missing.values() if known.title == memory.title), None)
+        if before is not None:
+            del missing[before.id]
         pairs.append((before, memory))
-    return [*pairs, *((memory, None) for memory in missing)]
+    return [*pairs, *((memory, None) for memory in missing.values())]
 
 
 def observed(memory: Memory, turn: int | str, episode: int | str, episodes: tuple[int | str, ...]) -> Memory:

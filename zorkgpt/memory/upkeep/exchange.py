@@ -11,7 +11,6 @@ from zorkgpt.bounded import IMPORTED_FILE, parse_json, read_file
 from zorkgpt.errors import FileError, MemoryStoreError, OutOfBounds
 from zorkgpt.files import write_file
 from zorkgpt.memory.checks import check_name, check_text, normalized, title_of, utc_now
-from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import MEMORY_FIELDS, Category, Memory, Persistence, SubjectKey, fields_of, memory_of
 from zorkgpt.memory.places import UNSEARCHED, place_from_json, place_in_words, place_to_json
 from zorkgpt.memory.retrieval import LocatedMemory
@@ -199,8 +198,7 @@ def _is_empty(store: Store) -> bool:
 def _relative_document(store: Store) -> Document:
     lasting, shown = store.lasting, dict[SubjectKey, ShownPlace]()
     for place, memories in by_place(lasting.find(EVERY)).items():
-        kept = [replace(memory, id=memory_id(place, memory)) for memory in memories]
-        shown[store.scope.relative(place)] = lasting.heading(place), kept
+        shown[store.scope.relative(place)] = lasting.heading(place), memories
     return Document().showing(shown)
 
 
@@ -245,12 +243,10 @@ def convert(source: Store | EarlierStore, target: Store) -> int:
         # First, because records of earlier versions get whole ids.
         target.journal.add(source.records() if isinstance(source, EarlierStore) else source.journal.records(every=True))
         known = {
-            (place, memory_id(place, memory)): memory
-            for place, memories in target.journal.lasting().items()
-            for memory in memories
+            (place, memory.id): memory for place, memories in target.journal.lasting().items() for memory in memories
         }
         for change in differences({}, document):
-            version = known.get((change.location_id, memory_id(change.location_id, change.memory)))
+            version = known.get((change.location_id, change.memory.id))
             new = (
                 dated(change, utc_now(), "agent").memory if version is None else with_history_of(change.memory, version)
             )

@@ -8,7 +8,6 @@ from pathlib import Path
 from zorkgpt.bounded import SAVED_FILE, parse_json
 from zorkgpt.errors import OutOfBounds
 from zorkgpt.files import write_file
-from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, fields_of
 from zorkgpt.memory.places import is_place, path_of
 from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
@@ -26,11 +25,11 @@ from zorkgpt.text import indented
 
 def traces_of_memory(store: Store, place: SubjectKey, memory: Memory) -> Traces:
     """Return the traces of one memory: every text and title that it ever had."""
-    wanted = memory_id(place, memory)
+    wanted = memory.id
     versions = [memory]
     for record in store.journal.records(place):
         for version in (record.change.before, record.change.after):
-            if version is not None and memory_id(place, version) == wanted:
+            if version is not None and version.id == wanted:
                 versions.append(version)
     titles = frozenset(version.title for version in versions)
     return Traces(frozenset({(place, wanted)}), frozenset(_texts_of(versions)), titles, scope=store.scope)
@@ -56,7 +55,7 @@ def traces_of_places(
     lasting = store.lasting.places(prefix)
     gone = {place for place in {*lasting, *book.ephemeral, *store.journal.places(prefix)} if is_wanted(place)}
     known = [(place, memory) for place in gone for memory in book.memories(place)]
-    removed = {(place, memory_id(place, memory)) for place, memory in known} | store.journal.memories(gone)
+    removed = {(place, memory.id) for place, memory in known} | store.journal.memories(gone)
     if not store.has_file and not runs.is_dir():
         return Traces(frozenset(removed), frozenset(), frozenset(), frozenset(gone), store.scope)
     for place in gone:
@@ -67,7 +66,7 @@ def traces_of_places(
     texts = _texts_of(memory for _, memory in known)
     titles = {memory.title for _, memory in known}
     return Traces(
-        frozenset((place, memory_id(place, memory)) for place, memory in known),
+        frozenset((place, memory.id) for place, memory in known),
         frozenset(text for text in texts if text not in others),
         frozenset(title for title in titles if title not in others),
         frozenset(gone),
@@ -83,7 +82,7 @@ def traces_of_text(text: str, book: MemoryBook, scope: PlaceScope = EVERYWHERE) 
         place for place, path in places.items() if is_place(path) and any(wanted in str(part) for part in path_of(path))
     }
     removed = {
-        (place, memory_id(place, memory))
+        (place, memory.id)
         for place, memory in book.find(EVERY)
         if place in gone
         or any(isinstance(value, str) and wanted in single_spaced(value) for value in fields_of(memory).values())

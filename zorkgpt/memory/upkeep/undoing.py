@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from zorkgpt.memory.ids import memory_id, with_id
+from zorkgpt.memory.ids import with_id
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.changes import Change
@@ -100,10 +100,10 @@ def deletions(store: Store) -> list[Undoable]:
     listed = set()
     for record in reversed([*store.journal.by_person(0)]):
         place, memory = record.change.location_id, record.change.memory
-        key = place, memory_id(place, memory)
+        key = place, memory.id
         if record.source != "hand" or record.change.kind != "removed" or key in listed:
             continue
-        if not any(memory_id(place, each) == key[1] for each in store.lasting.memories(place)):
+        if not any(each.id == key[1] for each in store.lasting.memories(place)):
             by_time.setdefault(record.at, {})[key] = record
             listed.add(key)
     return [Undoable(tuple(reversed(records.values()))) for records in by_time.values()]
@@ -169,7 +169,7 @@ def _changes_since(store: Store, position: int) -> Iterator[HistoryRecord]:
         change = record.change
         if not change.is_lasting or record.source in PERSON_SOURCES or record.reverted_by or change.kind == "reverted":
             continue
-        key = change.location_id, memory_id(change.location_id, change.memory)
+        key = change.location_id, change.memory.id
         if change.kind not in COUNTED:
             changed.add(key)
         if key in changed:
