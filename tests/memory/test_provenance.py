@@ -138,15 +138,16 @@ def test_invalid_log_lines_are_ignored(tmp_path):
         file.write(bad)
     database = sidecar(tmp_path / "Memories.md")
     database.put(
-        "INSERT INTO zorkgpt_journal (place, source, record) VALUES (%s, %s, %s)", [(column_of(place), "agent", bad)]
+        "INSERT INTO zorkgpt_journal (place, memory, source, record) VALUES (%s, 'a', 'agent', %s)",
+        [(column_of(place), bad)],
     )
     of_nothing = json.loads(database.rows("SELECT record FROM zorkgpt_journal")[0][0]) | {"before": None, "after": None}
     database.put(
-        "INSERT INTO zorkgpt_journal (place, source, record) VALUES (%s, 'agent', %s)",
+        "INSERT INTO zorkgpt_journal (place, memory, source, record) VALUES (%s, 'a', 'agent', %s)",
         [(column_of(place), json.dumps(of_nothing))],
     )
     database.put(
-        "INSERT INTO zorkgpt_journal (place, source, kind, record) VALUES (%s, 'agent', 'credited', %s)",
+        "INSERT INTO zorkgpt_journal (place, memory, source, kind, record) VALUES (%s, 'a', 'agent', 'credited', %s)",
         [(column_of(place), bad)],
     )
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:

@@ -36,7 +36,7 @@ def read_everything(workdir):
     return (
         read_episode(workdir, 1),
         asdict(trails_in(workdir)[0]),
-        (shown.ended, shown.columns, [shown.turn(number) for number in range(len(shown))]),
+        (shown.ended, shown.columns(), [shown.turn(number) for number in range(len(shown))]),
         past,
         explanations,
     )

@@ -109,7 +109,7 @@ def test_question_is_answered_in_three_steps(address, open_page, question):
     steps, answer = QUESTIONS[question]
     assert len(steps) <= 3
     page = open_page(address)
-    expect(page.locator("#overview .sortable tbody tr")).to_have_count(4)
+    expect(page.locator("#overview table[aria-label=Episodes] tbody tr")).to_have_count(4)
     for step in steps:
         if len(step) == 1:
             page.keyboard.press(step)

@@ -62,7 +62,11 @@ function words(error) {
 
 // Runs a user's action. If it fails, shows the reason.
 export async function attempt(act) {
-  const undone = await act().then(() => "", words);
+  const undone = await act().then(() => "", (error) => {
+    // The message is hidden when the viewer responds again.
+    if (error instanceof Unanswered && error.status === undefined && !exported) run.connected = false;
+    return words(error);
+  });
   if (undone === run.undone) return;
   run.undone = undone;
   announce();
