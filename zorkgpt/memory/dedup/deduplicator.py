@@ -20,6 +20,7 @@ from zorkgpt.memory.entailment.comparison import (
     actions_differ,
     compared,
     is_worth_asking,
+    related,
     share_a_subject,
     with_verdicts,
     words_of,
@@ -193,7 +194,7 @@ class Deduplicator:
         """
         if known and self.judge is None:
             self.index.prepare()
-            known = [memory for memory in known if compared(memory, new).relation != "unsure"]
+            known = [memory for memory in related(known, new) if compared(memory, new).relation != "unsure"]
         if not known:
             return []
         cosines = self.index.cosines(new.text, [memory.text for memory in known])
@@ -317,8 +318,7 @@ class Deduplicator:
 
 def is_comparable(memory: Memory) -> bool:
     """Return whether a memory is compared with others: it is current and lasting, and has a text."""
-    is_lasting = memory.persistence is not Persistence.EPHEMERAL
-    return is_lasting and is_current(memory) and bool(memory.text.strip())
+    return memory.persistence is not Persistence.EPHEMERAL and is_current(memory) and bool(memory.text.strip())
 
 
 def _undone_pairs(journal: Journal) -> frozenset[tuple[str, str]]:

@@ -6,7 +6,7 @@ strict: the result is `same` or `adds` only if every word is accounted for.
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -67,11 +67,7 @@ def relation_of(older: str, newer: str) -> TextRelation:
     - `conflict`: they differ only in one negation or one pair of opposites.
     - `unsure`: anything else, including texts about different things.
     """
-    second = read(newer)
-    # Most pairs end here, before the older text is read.
-    if (distinctive := distinctive_stems(older)) and second.stems.isdisjoint(distinctive):
-        return "unsure"
-    first = read(older)
+    first, second = read(older), read(newer)
     if not first.words or not second.words:
         return "same" if older.strip() == newer.strip() else "unsure"
     if covered := _covers(first, second):
@@ -81,8 +77,18 @@ def relation_of(older: str, newer: str) -> TextRelation:
     return "conflict" if is_conflict and not _covers(second, first) else "unsure"
 
 
+def may_relate(newer: str) -> Callable[[str], bool]:
+    """Return a fast check of older texts. It is False only if `relation_of` is `unsure`, as for most pairs."""
+    stems = read(newer).stems
+
+    def check(older: str) -> bool:
+        return not (distinctive := _distinctive_stems(older)) or not stems.isdisjoint(distinctive)
+
+    return check
+
+
 @lru_cache(maxsize=1 << 14)
-def distinctive_stems(text: str) -> frozenset[str]:
+def _distinctive_stems(text: str) -> frozenset[str]:
     """Return the stems of two significant words of a text: numbers, or else the longest. Empty if there may be fewer.
 
     If a newer text has none of them, its relation is `unsure`.

@@ -1,6 +1,6 @@
 """The comparison of two memories: how their texts relate, unless their titles name different facts."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -9,6 +9,7 @@ from zorkgpt.memory.entailment.compare import (
     LONGEST,
     forms_of,
     kind_of,
+    may_relate,
     only_in,
     read,
     reasons_for,
@@ -74,6 +75,14 @@ def compared(known: Memory, new: Memory, cosine: float | None = None) -> Compari
         return Comparison(known, cosine, "unsure", f"the titles differ in: {', '.join(words)}")
     reasons = reasons_for(relation, known.text, new.text)
     return Comparison(known, cosine, relation, _IN_WORDS[relation] + "; ".join(reasons))
+
+
+def related(known: Sequence[Memory], new: Memory) -> list[Memory]:
+    """Return the memories that the word check can relate to a new one. `compared` leaves the others unsure."""
+    if len(new.text) > LONGEST:
+        return list(known)
+    may_say_the_same = may_relate(new.text)
+    return [memory for memory in known if len(memory.text) > LONGEST or may_say_the_same(memory.text)]
 
 
 def words_of(memory: Memory) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from zorkgpt.memory.storage.changes import Change, ChangeKind, after_change
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import as_read
 from zorkgpt.memory.storage.escaping import single_spaced
-from zorkgpt.memory.storage.history import TurnStamp, changes_between, dated
+from zorkgpt.memory.storage.history import TurnStamp, changes_between, dated, first_version
 from zorkgpt.memory.storage.lasting import Filters, Heading
 from zorkgpt.memory.storage.rows import MemoryRows
 from zorkgpt.memory.storage.traces import Traces
@@ -119,18 +119,18 @@ class Draft(MemoryBook):
     def apply(self, *changes: Change) -> list[Memory]:
         """Apply changes, and return the new memories as stored."""
         assert not self.is_discarded
-        stored = []
-        for each in changes:
-            change = dated(each, self._at, self._source)
-            if change.is_lasting:
-                self.lasting.apply(change)
-            else:
-                place = change.location_id
-                self.ephemeral[place] = after_change(self.ephemeral.get(place, ()), change)
-            self.changes.append(change)
-            if change.after is not None:
-                stored.append(change.after)
-        return stored
+        new = [self._take(dated(each, self._at, self._source)) for each in changes]
+        return [memory for memory in new if memory is not None]
+
+    def _take(self, change: Change) -> Memory | None:
+        """Apply a change whose memory has its times."""
+        if change.is_lasting:
+            self.lasting.apply(change)
+        else:
+            place = change.location_id
+            self.ephemeral[place] = after_change(self.ephemeral.get(place, ()), change)
+        self.changes.append(change)
+        return change.after
 
     def count_visits(self, place: SubjectKey, name: str, episodes: Sequence[int | str]) -> None:
         """Count a visit to a place in each of these episodes. Creates it if it is missing."""
@@ -182,39 +182,31 @@ class Draft(MemoryBook):
     def add_each(
         self, new: Sequence[tuple[SubjectKey, str, Memory]], reason: str | None = None, other: Memory | None = None
     ) -> list[Memory]:
-        """Add memories to the places of these keys and names, and return them as stored.
+        """Add memories to the places of these keys and names, and return them as stored, each with an unused id.
 
-        A database is asked for all of them at once.
+        A database is asked for all ids at once.
         """
-        headings = self.lasting.headings(dict.fromkeys(place for place, _, _ in new))
-        stored = self._with_ids([(place, memory) for place, _, memory in new])
-        changes = []
-        for (place, name, _), memory in zip(new, stored, strict=True):
-            stored_name = headings[place].name if place in headings else ""
-            name = stored_name or self.names.get(place) or name
-            changes.append(Change("added", place, name, None, memory, reason, other))
-        return self.apply(*changes)
-
-    def _name(self, place: SubjectKey) -> str:
-        return self.lasting.heading(place).name or self.names.get(place, "")
-
-    def _with_ids(self, new: Sequence[tuple[SubjectKey, Memory]]) -> list[Memory]:
-        """Return new memories in the form in which they are read back, each with an unused id."""
-        memories = [(place, as_read(memory)) for place, memory in new]
-        wanted = {full_id(place, memory.title, memory.id) for place, memory in memories}
+        assert not self.is_discarded
+        named = [(place, self._name(place) or name, as_read(memory)) for place, name, memory in new]
+        wanted = {full_id(place, memory.title, memory.id) for place, _, memory in named}
         taken = self._taken(wanted)
 
         def is_taken(key: str) -> bool:
             return key in taken or (key not in wanted and bool(self._taken({key})))
 
         stored = []
-        for place, memory in memories:
+        for place, name, memory in named:
             is_lasting = memory.persistence.outlives_episode
             # A lasting memory of the same title may be added later, so the id that follows from it is left to that.
             id = with_id(place, memory, is_taken, follows=is_lasting)
-            stored.append(memory if id == memory.id else replace(memory, id=id))
             taken.add(id)
+            first = first_version(memory, self._at, self._source, id)
+            self._take(Change("added", place, name, None, first, reason, other))
+            stored.append(first)
         return stored
+
+    def _name(self, place: SubjectKey) -> str:
+        return self.lasting.heading(place).name or self.names.get(place, "")
 
     def _taken(self, ids: set[str]) -> set[str]:
         """Return the ids that a memory has, among these."""

@@ -167,23 +167,33 @@ def dated(change: Change, at: str, source: str) -> Change:
     old, new = change.before, change.after
     if new is None:
         return change
-    by_person = new.edited_by_person if old is None else old.edited_by_person
-    if source in PERSON_SOURCES and change.kind in ("added", "edited", "unpinned"):
-        by_person = change.kind != "unpinned"
     if change.kind == "reverted":
-        return replace(
-            change,
-            after=replace(new, created_at=new.created_at or at, updated_at=at, source=new.source or "agent"),
+        new = replace(new, created_at=new.created_at or at, updated_at=at, source=new.source or "agent")
+    elif old is None:
+        new = first_version(new, at, source)
+    else:
+        by_person, is_count = old.edited_by_person, change.kind in COUNTED
+        if source in PERSON_SOURCES and change.kind in ("edited", "unpinned"):
+            by_person = change.kind != "unpinned"
+        new = replace(
+            new,
+            created_at=old.created_at,
+            updated_at=old.updated_at if is_count else at,
+            source=old.source if is_count else source,
+            edited_by_person=by_person,
         )
-    is_count = old is not None and change.kind in COUNTED
-    new = replace(
-        new,
-        created_at=at if old is None else old.created_at,
-        updated_at=old.updated_at if old is not None and is_count else at,
-        source=old.source if old is not None and is_count else source,
-        edited_by_person=by_person,
-    )
-    return Change(change.kind, change.location_id, change.location_name, old, new, change.reason, change.other)
+    return replace(change, after=new)
+
+
+def first_version(memory: Memory, at: str, source: str, id: str = "") -> Memory:
+    """Return a new memory with its times, its source, and whether a person wrote it.
+
+    Args:
+        at: The present time, in the format of `Memory.created_at`.
+        id: Its id. Defaults to the one that it has.
+    """
+    by_person = memory.edited_by_person or source in PERSON_SOURCES
+    return replace(memory, id=id or memory.id, created_at=at, updated_at=at, source=source, edited_by_person=by_person)
 
 
 def with_history_of(memory: Memory, other: Memory, at: str | None = None) -> Memory:
