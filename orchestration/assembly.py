@@ -152,6 +152,7 @@ def _context(
             goals=objectives,
             knowledge=knowledge.lines if knowledge else lambda now: (),
             best_line=best_line.ahead if best_line else lambda now: None,
+            is_for_rules=services.is_deterministic,
         ),
         summarizer=services.background_llm if services.options.choice.kind == PlayerKind.MODEL else None,
         background=services.background,

@@ -146,6 +146,11 @@ class Services:
         return self.record.turn() if self.memory is None else self.memory.store.turn()
 
     @property
+    def is_deterministic(self) -> bool:
+        """Whether rules choose each action, without a model: the same state leads to the same action."""
+        return self.llm is None and self.options.choice.kind == PlayerKind.RULES
+
+    @property
     def player_decides(self) -> bool:
         """Whether a program chooses each action, rather than a person or a list of commands."""
         return self.options.choice.kind not in (PlayerKind.WALKTHROUGH, PlayerKind.HUMAN)

@@ -57,6 +57,8 @@ class PlayerView:
     """Returns the lines of the knowledge base that are relevant to an observation."""
     best_line: Callable[[Observation], LineAhead | None] = lambda now: None
     """Returns the rest of the best line; None if the player is not on it."""
+    is_for_rules: bool = False
+    """Whether only rules read the context: without what follows from the map and the memories, which they have."""
 
     @cached_property
     def _vocabulary(self) -> tuple[str, ...]:
@@ -77,19 +79,14 @@ class PlayerView:
         Args:
             notices: Notices about the player's own play.
         """
-        graph, here, latest = self.graph, now.location_id, state.latest
+        here, latest = now.location_id, state.latest
         description, age = state.room_description(here, within_turns=config.room_description_age_window)
-        destination, exits = self._destination(here, recent), exits_of(graph, here, tries_at(state.experience, here))
-        carried = {item.num for item in now.carried or now.inventory or ()}
-        no_route = destination if isinstance(destination, NoRoute) else None
-        route = route_to(graph, here, destination) if isinstance(destination, int) else None
-        return PlayerContext(
+        context = PlayerContext(
             observation=now,
             opening=state.arrival.response if state.arrival else "",
             response=latest.response if latest else "",
             memories=memories,
             things=self.game.things() if self.game else (),
-            visits=self.memory.get_visits(here) if self.memory and here is not None else None,
             recent=tuple(recent),
             summary=state.history_summary,
             summarized_to=state.history_summarized_to,
@@ -99,22 +96,36 @@ class PlayerView:
             turn=state.turn_count + 1,
             max_turns=config.max_turns_per_episode,
             episode=state.episode_id,
+            best_line=self.best_line(now),
+            failed_here=state.failed_here(now),
+            destructive_verbs=tuple(state.destructive_verbs),
+            vocabulary=self._vocabulary,
+            notices=tuple(notices),
+        )
+        return context if self.is_for_rules else self._with_surroundings(context, state)
+
+    def _with_surroundings(self, context: PlayerContext, state: GameState) -> PlayerContext:
+        """Return the context with what follows from the map, the memories, the objectives and the last turn."""
+        graph, now, latest = self.graph, context.observation, state.latest
+        here = now.location_id
+        destination = self._destination(here, context.recent)
+        exits = exits_of(graph, here, tries_at(state.experience, here))
+        carried = {item.num for item in now.carried or now.inventory or ()}
+        route = route_to(graph, here, destination) if isinstance(destination, int) else None
+        return replace(
+            context,
+            visits=self.memory.get_visits(here) if self.memory and here is not None else None,
             exits=exits,
             dangers=self._dangers(here, route),
             known_points=known_points(graph, here, self.recall, state.scored),
             route=route,
-            no_route=no_route,
+            no_route=destination if isinstance(destination, NoRoute) else None,
             untried_elsewhere=untried_elsewhere(graph, here, carried),
-            best_line=self.best_line(now),
-            failed_here=state.failed_here(now),
             deadly_here=deadly_actions(graph, here, exits),
-            destructive_verbs=tuple(state.destructive_verbs),
             changed=affected_objects(latest.transition) if latest else (),
             changed_by_themselves=changed_by_themselves(latest.transition) if latest else (),
-            vocabulary=self._vocabulary,
             objectives=tuple(self.goals.lines()) if self.goals else (),
             knowledge=tuple(self.knowledge(now)),
-            notices=tuple(notices),
         )
 
     def _destination(self, here: int | None, recent: Sequence[RecentTurn]) -> int | NoRoute | None:
