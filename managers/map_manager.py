@@ -85,6 +85,15 @@ class MapManager(BaseManager):
             self._add_exits(record.named_exits)
             self.graph.learned_turns[record.episode] = record.turn
 
+    def undo(self, turn: int) -> None:
+        """Forget what this turn of the episode showed, because it could not be recorded.
+
+        Raises:
+            ZorkGPTError: If the map file can't be read.
+        """
+        if self._remember and self.graph.learned_turns.get(self.game_state.episode_id) == turn:
+            self._file.undo()
+
     def learn_named_exits(self, named: Iterable[NamedExits]) -> None:
         """Add the exits that a model found in texts."""
         self._change(partial(self._add_exits, tuple(named)))

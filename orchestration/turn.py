@@ -178,6 +178,7 @@ class TurnCycle:
                 finish(record)
         except MemoryStoreError:
             self._game.restore_state(game)
+            self._services.map.undo(played.turn)
             raise
         self._watch.lap(Part.LOGGING)
         return record
@@ -213,7 +214,7 @@ class TurnCycle:
         return self._memory.get_location_memory(now.location.num, unseen_only=True)
 
     def _decide(self, action: str | None, now: Observation, memories: str, notices: Sequence[str]) -> TurnDecision:
-        """Return the decision of this turn, after recording it.
+        """Return the decision of this turn, after recording it unless rules will repeat it.
 
         A turn that is played again after an interruption has the same decision as before.
         """
@@ -236,7 +237,8 @@ class TurnCycle:
             follow=chosen.follow,
             noted=self._services.tools.noted if self._services.tools and action is None else (),
         )
-        self._managers.checkpoints.decide(decision)
+        if action is not None or not self._services.is_deterministic:
+            self._managers.checkpoints.decide(decision)
         self._watch.lap(Part.LOGGING)
         return decision
 

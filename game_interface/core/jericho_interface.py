@@ -98,6 +98,8 @@ class JerichoInterface:
         """A cached scene and its state."""
         self._things: tuple[_CurrentState, tuple[ThingState, ...]] | None = None
         """Cached things and their state."""
+        self._saved: tuple[_CurrentState, bytes] | None = None
+        """The cached result of `save_state` and its state."""
         self._opening_state: BranchState | None = None
         self._bookkeeping: Bookkeeping | None = None
         """None before the first command."""
@@ -437,8 +439,10 @@ class JerichoInterface:
     def save_state(self) -> bytes:
         """Return the state, including the random generator. Any process can restore it with `restore_state`."""
         now = self._current()
-        saved = SavedGame(now.snapshot.state, self._recent, now.revealed, now.ending.finished)
-        return saved.packed(self.story.sha256)
+        if self._saved is None or self._saved[0] is not now:
+            saved = SavedGame(now.snapshot.state, self._recent, now.revealed, now.ending.finished)
+            self._saved = now, saved.packed(self.story.sha256)
+        return self._saved[1]
 
     def restore_state(self, saved: bytes) -> None:
         """Restore a saved state.

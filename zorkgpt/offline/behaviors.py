@@ -3,8 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import chain, takewhile
+from itertools import chain, groupby, takewhile
 from math import inf
+from operator import attrgetter
 from typing import NamedTuple, Protocol
 
 from game_interface.models import InputMode, Question
@@ -92,7 +93,6 @@ class _Choice(NamedTuple):
 
     cost: float
     """In steps, with the walk."""
-    rank: bytes
     action: str
     room: int
     reason: str
@@ -123,19 +123,28 @@ def _cheaper(
     if place.room != turn.here:
         walk += _TURN_COST * sum(map(len, place.now.values()))
     most = best.cost - walk if best else inf
-    choices = sorted(chain(_remembered(turn, place), _untried(turn, place, sources, most)))
+    if most <= 0:
+        return best
+    choices = chain(_remembered(turn, place), _cheapest_first(turn, _untried(turn, place, sources, most)))
     cheaper = (each for each in choices if each.cost < most and turn.is_open(each.action, place))
     return next((each._replace(cost=each.cost + walk) for each in cheaper), best)
 
 
+def _cheapest_first(turn: TurnView, choices: Iterator[_Choice]) -> Iterator[_Choice]:
+    """Yield choices by their costs, those of the same cost in the order of the seed."""
+    cost = attrgetter("cost")
+    for _, same in groupby(sorted(choices, key=cost), key=cost):
+        yield from sorted(same, key=lambda choice: turn.rank(choice.action))
+
+
 def _remembered(turn: TurnView, place: PlaceView) -> Iterator[_Choice]:
     """Yield what scored or changed something according to the memories, in the order of learning."""
-    for number, (action, outcome) in enumerate(place.remembered.items()):
+    for action, outcome in place.remembered.items():
         # An exit that changed something without leading anywhere is at most a warning.
         prepares = outcome is ActionOutcome.WORKS and place.room == turn.here and canonical_direction(action) is None
         is_useful = outcome in _REWARDING or (prepares and not action.startswith(_NOT_AGAIN))
         if is_useful and action not in place.now:
-            yield _Choice(0, number.to_bytes(4, "big"), action, place.room, f"Memory says that it {outcome}.")
+            yield _Choice(0, action, place.room, f"Memory says that it {outcome}.")
 
 
 def _untried(turn: TurnView, place: PlaceView, sources: Iterable[OfferSource], most: float) -> Iterator[_Choice]:
@@ -145,20 +154,24 @@ def _untried(turn: TurnView, place: PlaceView, sources: Iterable[OfferSource], m
         most: Those that cost more may be left out.
     """
     for offer in chain.from_iterable(source(turn, place) for source in sources):
-        action, rows = offer.action, place.before.get(offer.action, ())
+        action = offer.action
         if offer.cost >= most or action in place.remembered or not _may_work(turn, place, action):
             continue
-        cost, reason, episodes = offer.cost, f"It is untried, {offer.kind}.", len({row.episode for row in rows})
+        cost, reason, rows = offer.cost, f"It is untried, {offer.kind}.", place.before.get(action, ())
         if canonical_direction(action) is None:
             elsewhere = turn.experience.count(action) - len(rows)
             cost += min(_ELSEWHERE_COST * elsewhere, _MAX_ELSEWHERE_COST)
         if action in place.now or action in place.failed_before:
-            cost += offer.cost * episodes + _RETRY_COST * (1 + len(place.now.get(action, ())))
+            cost += offer.cost * _episodes(rows) + _RETRY_COST * (1 + len(place.now.get(action, ())))
             reason = "It failed before, in another state of the world."
         elif rows:
-            cost += _REPEATED_COST * episodes
+            cost += _REPEATED_COST * _episodes(rows)
             reason = "It did not score in earlier episodes."
-        yield _Choice(cost, turn.rank(action), action, place.room, reason)
+        yield _Choice(cost, action, place.room, reason)
+
+
+def _episodes(rows: Iterable[ExperienceRow]) -> int:
+    return len({row.episode for row in rows})
 
 
 def _may_work(turn: TurnView, place: PlaceView, action: str) -> bool:

@@ -53,12 +53,26 @@ class MapFile:
         """
         with self.file.locked():
             if self.is_changed() and (saved := self._read()) is not None:
-                _replace(self._graph, saved)
-                for change in self._unsaved:
-                    change()
+                self._repeat_changes(saved)
             self.file.write(self._graph.to_json(datetime.now(UTC)))
             self._stamp = self.file.stamp()
             self._unsaved.clear()
+
+    def undo(self) -> None:
+        """Undo the last change since the file was read or written.
+
+        Raises:
+            FileError: If the file can't be read.
+            MapFileError: If a later version wrote it.
+        """
+        saved = self._read() or MapGraph()
+        self._unsaved.pop()
+        self._repeat_changes(saved)
+
+    def _repeat_changes(self, saved: MapGraph) -> None:
+        _replace(self._graph, saved)
+        for change in self._unsaved:
+            change()
 
     def is_changed(self) -> bool:
         """Return whether the file has changed since it was last read or written."""
