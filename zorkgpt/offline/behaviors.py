@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain, groupby, takewhile
 from math import inf
-from operator import attrgetter
+from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 from game_interface.models import InputMode, Question
@@ -13,7 +13,7 @@ from session.experience import ActionResult
 from zorkgpt.directions import canonical_direction, exit_name
 from zorkgpt.offline.offers import GRAMMAR_COST, directions, grammar
 from zorkgpt.offline.outcomes import ActionOutcome
-from zorkgpt.offline.view import SOMEWHERE, OfferSource, PlaceView, TurnView
+from zorkgpt.offline.view import SOMEWHERE, Offer, OfferSource, PlaceView, TurnView
 from zorkgpt.player import FOLLOW, AgentDecision
 from zorkgpt.record.experience import ExperienceRow
 
@@ -125,53 +125,68 @@ def _cheaper(
     most = best.cost - walk if best else inf
     if most <= 0:
         return best
-    choices = chain(_remembered(turn, place), _cheapest_first(turn, _untried(turn, place, sources, most)))
-    cheaper = (each for each in choices if each.cost < most and turn.is_open(each.action, place))
-    return next((each._replace(cost=each.cost + walk) for each in cheaper), best)
+    for action, outcome in _remembered(turn, place):
+        if turn.is_open(action, place):
+            return _Choice(walk, action, place.room, f"Memory says that it {outcome}.")
+    for cost, offer in _cheapest_first(turn, _untried(turn, place, sources, most)):
+        if cost >= most:
+            break
+        if turn.is_open(offer.action, place):
+            return _Choice(cost + walk, offer.action, place.room, _reason(place, offer))
+    return best
 
 
-def _cheapest_first(turn: TurnView, choices: Iterator[_Choice]) -> Iterator[_Choice]:
-    """Yield choices by their costs, those of the same cost in the order of the seed."""
-    cost = attrgetter("cost")
-    for _, same in groupby(sorted(choices, key=cost), key=cost):
-        yield from sorted(same, key=lambda choice: turn.rank(choice.action))
-
-
-def _remembered(turn: TurnView, place: PlaceView) -> Iterator[_Choice]:
+def _remembered(turn: TurnView, place: PlaceView) -> Iterator[tuple[str, ActionOutcome]]:
     """Yield what scored or changed something according to the memories, in the order of learning."""
     for action, outcome in place.remembered.items():
         # An exit that changed something without leading anywhere is at most a warning.
         prepares = outcome is ActionOutcome.WORKS and place.room == turn.here and canonical_direction(action) is None
         is_useful = outcome in _REWARDING or (prepares and not action.startswith(_NOT_AGAIN))
         if is_useful and action not in place.now:
-            yield _Choice(0, action, place.room, f"Memory says that it {outcome}.")
+            yield action, outcome
 
 
-def _untried(turn: TurnView, place: PlaceView, sources: Iterable[OfferSource], most: float) -> Iterator[_Choice]:
-    """Yield the actions that are left to try at a place: new ones, and failed ones if something has changed since.
+def _cheapest_first(turn: TurnView, offers: Iterable[tuple[float, Offer]]) -> Iterator[tuple[float, Offer]]:
+    """Yield offers with their costs, those of the same cost in the order of the seed."""
+    for _, same in groupby(sorted(offers, key=itemgetter(0)), key=itemgetter(0)):
+        yield from sorted(same, key=lambda each: turn.rank(each[1].action))
+
+
+def _untried(
+    turn: TurnView, place: PlaceView, sources: Iterable[OfferSource], most: float
+) -> Iterator[tuple[float, Offer]]:
+    """Yield what is left to try at a place with its cost: new actions, and failed ones if something has changed since.
 
     Args:
         most: Those that cost more may be left out.
     """
     for offer in chain.from_iterable(source(turn, place) for source in sources):
-        action = offer.action
-        if offer.cost >= most or action in place.remembered or not _may_work(turn, place, action):
+        cost, action = offer.cost, offer.action
+        if cost >= most or action in place.remembered or not _may_work(turn, place, action):
             continue
-        cost, reason, rows = offer.cost, f"It is untried, {offer.kind}.", place.before.get(action, ())
+        rows = place.before.get(action, ())
         if canonical_direction(action) is None:
             elsewhere = turn.experience.count(action) - len(rows)
             cost += min(_ELSEWHERE_COST * elsewhere, _MAX_ELSEWHERE_COST)
-        if action in place.now or action in place.failed_before:
+        if _has_failed(place, action):
             cost += offer.cost * _episodes(rows) + _RETRY_COST * (1 + len(place.now.get(action, ())))
-            reason = "It failed before, in another state of the world."
         elif rows:
             cost += _REPEATED_COST * _episodes(rows)
-            reason = "It did not score in earlier episodes."
-        yield _Choice(cost, action, place.room, reason)
+        yield cost, offer
+
+
+def _has_failed(place: PlaceView, action: str) -> bool:
+    return action in place.now or action in place.failed_before
 
 
 def _episodes(rows: Iterable[ExperienceRow]) -> int:
     return len({row.episode for row in rows})
+
+
+def _reason(place: PlaceView, offer: Offer) -> str:
+    if _has_failed(place, offer.action):
+        return "It failed before, in another state of the world."
+    return "It did not score in earlier episodes." if offer.action in place.before else f"It is untried, {offer.kind}."
 
 
 def _may_work(turn: TurnView, place: PlaceView, action: str) -> bool:

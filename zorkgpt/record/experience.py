@@ -98,8 +98,10 @@ class Experience:
         Args:
             outcome: Counts only the rows with one of these flags.
         """
-        outcomes = self.outcomes.get(action, {}).items()
-        return sum(times for shown, times in outcomes if outcome is None or shown & outcome)
+        outcomes = self.outcomes.get(action, Counter())
+        if outcome is None:
+            return sum(outcomes.values())
+        return sum(times for shown, times in outcomes.items() if shown & outcome)
 
     def overruling(self, judge: str) -> Iterator[ExperienceRow]:
         """Yield the rows of the actions that this judge had rejected, earlier episodes first."""
