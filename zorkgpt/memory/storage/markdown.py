@@ -37,7 +37,7 @@ from zorkgpt.memory.storage.words import FullText
 log = get_logger(__name__)
 
 _ATTEMPTS = 5
-_KIND = 0x5A75
+_KIND = 0x5A77
 
 
 class _ShownContent(NamedTuple):

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 log = get_logger(__name__)
 
-_KIND = 0x5A74
+_KIND = 0x5A76
 
 
 class _Discarded(Exception):
