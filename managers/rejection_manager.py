@@ -5,11 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 from managers.base import BaseManager
-from session.experience import ActionResult
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import Rejection, TurnRecord
 from zorkgpt.critic import CriticVerdict
+from zorkgpt.record.experience import ActionResult
 
 MOST_PER_TURN = 3
 """Maximum rejections per turn. The next proposal is played."""

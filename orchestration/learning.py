@@ -5,12 +5,12 @@ from itertools import takewhile
 
 from game_interface.models import Location, Transition
 from orchestration.services import Services
-from session.experience import ActionResult
 from session.ground_truth import ground_truth
 from session.outcome import shows_outcome
 from zorkgpt.directions import DIRECTIONS, exit_name
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.synthesis import SynthesisRequest, request_from
+from zorkgpt.record.experience import ActionResult, ExperienceRow
 
 MEMORY = "memory"
 """The kind of background work that asks what a turn teaches."""
@@ -33,12 +33,13 @@ class TurnLearner:
         """Return the visible and carried things, for `learn`. Empty without memory."""
         return self._game.things() if self._memory else ()
 
-    def learn(self, step: Transition, before: Sequence[ThingState]) -> None:
+    def learn(self, step: Transition, row: ExperienceRow, before: Sequence[ThingState]) -> None:
         """Record the outcome of the action, and the first arrival at its destination.
 
         Call it before the map and the state process the turn: it compares the turn with what they knew before.
 
         Args:
+            row: The row of the turn, which the experience has already.
             before: The visible and carried things before the action.
         """
         memory, source, destination = self._memory, step.before.location, step.after.location
@@ -60,7 +61,7 @@ class TurnLearner:
             known_way=self._is_known_way(step),
             failed_before=self._graph.has_failed(source.num, step.action),
         )
-        self._ask(memory.take_turn(source.num, source.name, step.action, step.response, truth))
+        self._ask(memory.take_turn(source.num, source.name, step.action, step.response, truth, row=row))
 
     def learn_arrival(self, step: Transition, place: Location) -> bool:
         """Record an arrival without an action, such as the opening. Return False if it is not the first visit."""
@@ -91,6 +92,7 @@ class TurnLearner:
         return way in graph.rooms[source.num].exits or graph.ways_back(source.num).get(way) == destination.num
 
     def _has_changed_something(self, place: int) -> bool:
-        """Return whether the player has changed something since arriving at the current place."""
-        stay = takewhile(lambda row: row.place == row.reached == place, reversed(self._state.experience.rows))
+        """Return whether the player had changed something since arriving at the place of this turn."""
+        before = self._state.experience.rows[-2::-1]
+        stay = takewhile(lambda row: row.place == row.reached == place, before)
         return any(row.shows(ActionResult.ALTERED) for row in stay)

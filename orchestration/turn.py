@@ -93,6 +93,7 @@ class TurnCycle:
         for event in saved.events:
             if isinstance(event, TurnRecord):
                 self._state.turn_count = event.turn
+                self._state.add_experience(event)
                 self._process(event)
             else:
                 for manager in self._managers.in_order:
@@ -192,7 +193,7 @@ class TurnCycle:
         noted = self._drain_events()
         # First, so that the question about this turn shows their memories.
         answers = self.apply(self._background.applied())
-        self._learner.learn(played.transition, things)
+        self._learner.learn(played.transition, self._state.add_experience(played), things)
         events = (*noted, *answers.memory_events, *self._drain_events())
         self._watch.lap(Part.MEMORY)
         return replace(

@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 from typing import TypedDict
 
 from game_interface.models import Observation
-from session.experience import ActionResult, row_of
+from session.experience import row_of
 from session.history import TurnHistory, TurnRecord
 from session.outcome import destroyed, visible_outcome
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.synthesis import RecentTurn
-from zorkgpt.record.experience import Experience, Place
+from zorkgpt.record.experience import ActionResult, Experience, ExperienceRow, Place
 from zorkgpt.text import normalized_action
 
 
@@ -131,13 +131,18 @@ class GameState:
         """Whether the player died on the last turn."""
         return self.latest is not None and self.latest.transition.died
 
+    def add_experience(self, turn: TurnRecord) -> ExperienceRow:
+        """Add what the action of a turn led to, and return it. Call it before the memory learns from the turn."""
+        row = row_of(turn)
+        self.experience.add(row)
+        return row
+
     def record(self, turn: TurnRecord) -> None:
-        """Update the state with a turn."""
+        """Update the rest of the state with a turn."""
         self.history.add(turn)
         self.latest = turn
         step = turn.transition
         self.action_history.append(_recent_turn(turn))
-        self.experience.add(row_of(turn))
         if destroyed(step) and (verb := normalized_action(step.action).partition(" ")[0]) not in self.destructive_verbs:
             self.destructive_verbs.append(verb)
         self.deaths += step.died

@@ -5,11 +5,11 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from session.experience import ActionResult
 from tests.fixtures.trails import a_step, a_trail
 from zorkgpt.explore.trails import Trails
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.record.events import EventKind, EventRow, Events
+from zorkgpt.record.experience import ActionResult
 
 FOUND = a_step("take ring > 2", score=5, effective=True)
 KEPT = a_trail("east > 2", FOUND, episode=2, seed=7)

@@ -50,6 +50,7 @@ def live(workdir: Path, turns: list[TurnRecord], make: Callable[..., BaseManager
     manager.reset()
     for record in turns:
         state.turn_count = record.turn
+        state.add_experience(record)
         state.record(record)
         manager.process_turn(record)
         manager.process_periodic_update()

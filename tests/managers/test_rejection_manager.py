@@ -26,7 +26,7 @@ def play(manager: RejectionManager, action: str, *, in_vain: bool) -> None:
     state = manager.game_state
     step = Transition(HERE, action, "Well.", HERE if in_vain else THERE)
     record = TurnRecord(state.episode_id, 1, step, "", "model", "", rejections=manager.of_turn())
-    state.record(record)
+    state.add_experience(record)
     manager.process_turn(record)
 
 
@@ -101,8 +101,9 @@ def test_rejection_was_right_if_the_action_ended_the_game_or_broke_the_interpret
     for ending in ({"finished": True}, {"died": True}, {"fault": "It hung."}):
         manager.consider("push wall", lambda: NO)
         step = Transition(HERE, "push wall", "", THERE, **ending)
-        manager.game_state.record(TurnRecord(1, 1, step, "", "model", "", rejections=manager.of_turn()))
-        manager.process_turn(manager.game_state.latest)
+        record = TurnRecord(1, 1, step, "", "model", "", rejections=manager.of_turn())
+        manager.game_state.add_experience(record)
+        manager.process_turn(record)
     assert manager.trust("model") == 6 / 7
 
 

@@ -19,6 +19,7 @@ from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.synthesis import facts_in_words, prompt_for, signals
 from zorkgpt.memory.things import is_attempts_entry
+from zorkgpt.record.experience import Experience
 
 NO_CHANGE = {"nothing_changed": True, "first_visit": False}
 KNOWN_EXIT = {"nothing_changed": False, "known_way": True, "location_before": 5, "location_after": 6}
@@ -364,14 +365,23 @@ def test_command_with_a_later_effect_is_removed_from_attempts(play, state):
     assert manager.get_location_memory(5) == ""
 
 
-def test_uncounted_attempts_are_counted_after_an_interruption(play, state):
-    manager = play()
-    turn(manager, state, "push wall", "No.")
-    saved = json.loads(json.dumps(manager.snapshot()))
+def resumed(play, manager, state):
+    """Return a manager of the same game, which has processed its turns again."""
+    saved, rows = json.loads(json.dumps(manager.snapshot())), list(state.experience.rows)
     manager.drop_episode()
     manager.close()
     later = play()
     later.restore(saved)
+    for row in rows:
+        state.experience.add(row)
+    return later
+
+
+def test_uncounted_attempts_are_counted_after_an_interruption(play, state):
+    state.experience = Experience()
+    manager = play()
+    turn(manager, state, "push wall", "No.")
+    later = resumed(play, manager, state)
     turn(later, state, "push wall", "No.")
     turn(later, state, "pull wall", "No.")
     leave(later, state)
@@ -379,16 +389,27 @@ def test_uncounted_attempts_are_counted_after_an_interruption(play, state):
 
 
 def test_counted_attempts_are_not_counted_again_after_an_interruption(play, state):
+    state.experience = Experience()
     manager = play()
     for action in ("push wall", "pull wall", "turn wall"):
         turn(manager, state, action, "No.")
     leave(manager, state)
-    saved = json.loads(json.dumps(manager.snapshot()))
-    manager.close()
-    later = play()
-    later.restore(saved)
+    later = resumed(play, manager, state)
     later.flush()
     assert attempt_counts(later) == [3]
+
+
+def test_undone_turn_counts_attempts_and_visits_once(play, state):
+    manager = play()
+    for action in ("push wall", "pull wall", "turn wall"):
+        turn(manager, state, action, "No.")
+    before, visits = json.loads(json.dumps(manager.snapshot())), manager.get_visits(5)
+    leave(manager, state)
+    manager.undo_to(before)
+    turn(manager, state, "push wall", "No.")
+    assert manager.get_visits(5) == visits
+    leave(manager, state)
+    assert attempt_counts(manager) == [3]
 
 
 def test_vetoed_attempts_entry_stays_hidden(play, state):

@@ -7,7 +7,6 @@ import pytest
 
 from game_interface.models import GrammarLine, GrammarToken, InputMode, Item, Language, Location, Observation, Question
 from game_interface.models import TokenKind as Kind
-from session.experience import ActionResult
 from tests.fixtures.runs import CtrlC, a_run, turns_of
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.models import Memory
@@ -18,7 +17,7 @@ from zorkgpt.offline.grammar_tries import commands
 from zorkgpt.offline.nouns import Nouns
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import PlayerContext, PlayerStopped
-from zorkgpt.record.experience import Experience, ExperienceRow
+from zorkgpt.record.experience import ActionResult, Experience, ExperienceRow
 from zorkgpt.runlog.episodes import count_failures, read_episode
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.movement import Move, MoveKind

@@ -9,12 +9,12 @@ import pytest
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import find_story
 from managers.best_line_manager import BestLineManager
-from session.experience import ActionResult
 from tests.fixtures.runs import MODEL, a_run, turns_of
 from tests.fixtures.saved import trails_in
 from zorkgpt.directions import exit_name
 from zorkgpt.explore.best_line import BestLine, improved_line, load_line, save_line
 from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.record.experience import ActionResult
 from zorkgpt.run_folder import BEST_LINE_FILE, MAP_FILE
 
 pytestmark = pytest.mark.slow

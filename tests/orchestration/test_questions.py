@@ -5,11 +5,11 @@ import pytest
 from game_interface.models import InputMode, Question
 from game_interface.story import find_story
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
-from session.experience import ActionResult
 from tests.fixtures import own_stories
 from tests.fixtures.runs import a_run, a_walkthrough
 from zorkgpt.context.prompt import AGENT, prompt_sections
 from zorkgpt.offline.behaviors import answers_to
+from zorkgpt.record.experience import ActionResult
 
 pytestmark = pytest.mark.slow
 

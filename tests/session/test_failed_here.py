@@ -6,10 +6,10 @@ import pytest
 
 from game_interface.core import worker
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
-from session.experience import ActionResult
 from tests.fixtures.halting import halting_program
 from tests.fixtures.kills import kill, killed
 from tests.fixtures.runs import AfterTurn, a_walkthrough, resume
+from zorkgpt.record.experience import ActionResult
 
 
 def failed_here(run: ZorkOrchestratorV2) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ def test_success_in_the_same_state_removes_a_failure(tmp_path):
         run.reset_episode()
         failure = run.process_turn("take me")
         assert failed_here(run) == ("take me",)
-        run.game_state.record(replace(failure, transition=replace(failure.transition, unnamed_change=True)))
+        run.game_state.add_experience(replace(failure, transition=replace(failure.transition, unnamed_change=True)))
         assert failed_here(run) == ()
 
 

@@ -1,7 +1,6 @@
 """Tests of what was tried at a place."""
 
-from session.experience import ActionResult
-from zorkgpt.record.experience import Experience, ExperienceRow
+from zorkgpt.record.experience import ActionResult, Experience, ExperienceRow
 from zorkgpt.world.tries import tries_at
 
 CELLAR = 15

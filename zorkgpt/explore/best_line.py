@@ -10,10 +10,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from game_interface.game import Game
 from game_interface.models import Observation
-from session.experience import ActionResult
 from zorkgpt.errors import FileError
 from zorkgpt.explore.trail import Trail
 from zorkgpt.files import write_file
+from zorkgpt.record.experience import ActionResult
 from zorkgpt.world.progress import RecurrenceDetector
 
 log = logging.getLogger("zorkgpt.explore")

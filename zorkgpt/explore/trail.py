@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 
-from session.experience import ActionResult
-from zorkgpt.record.experience import ExperienceRow
+from zorkgpt.record.experience import ActionResult, ExperienceRow
 
 
 @dataclass(frozen=True, eq=False)

@@ -132,17 +132,14 @@ def states_outcome(memory: Memory, action: str, outcome: str) -> bool:
 
 
 def state_key(turn: SynthesisRequest) -> str:
-    """Return a key that is equal only for turns with the same response and state."""
+    """Return a key that is equal only for turns with the same state before the action."""
     context = turn.context
-    state = sorted(claim.short for claim in context.state)
-    return _hash([turn.response, state, sorted(context.inventory_before)])
+    return _hash([sorted(claim.short for claim in context.state), sorted(context.inventory_before)])
 
 
 def changes_anything(turn: SynthesisRequest) -> bool:
     """Return whether the turn changed anything except the player's location."""
-    context = turn.context
-    changed = context.acted or context.unnamed_change or context.inventory_changed or context.score_delta
-    return bool(changed or context.died or noticed_moves(turn) or noticed_changes(turn))
+    return turn.context.had_effect or bool(noticed_moves(turn) or noticed_changes(turn))
 
 
 def turn_key(turn: SynthesisRequest, judge: str) -> str:

@@ -13,6 +13,7 @@ from zorkgpt.files import write_file
 from zorkgpt.memory.models import same_episode
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.synthesis import RecentTurn, SynthesisRequest
+from zorkgpt.record.experience import Experience
 
 SESSION = "ephemeral_session.json"
 """The name of the session file in a folder."""
@@ -22,12 +23,19 @@ class EpisodeState:
     """The running episode and its current turn.
 
     Args:
-        game_state: Any object with some of `episode_id`, `turn_count`, `action_history` and
-            `action_reasoning_history`. None if turns are not counted.
+        game_state: Any object with some of `episode_id`, `turn_count`, `action_history`, `action_reasoning_history` and
+            `experience`. None if turns are not counted.
     """
 
     def __init__(self, game_state: object) -> None:
         self._game_state = game_state
+        self._experience = Experience()
+
+    @property
+    def experience(self) -> Experience:
+        """What the actions of the episode led to."""
+        experience = getattr(self._game_state, "experience", None)
+        return experience if isinstance(experience, Experience) else self._experience
 
     @property
     def episode(self) -> int | str:
@@ -142,6 +150,8 @@ def read_session(path: Path, episode: int | str) -> dict[str, Any]:
     try:
         session = saved_json(path)
         is_ours = same_episode(session["episode"], episode) and session["learner"] and session["writer"]
+        if not isinstance(session["experience"], list):
+            raise TypeError("its experience is not a list")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StateError(f"{path} is not a saved session: {reason_of(error)}.") from error
     if not is_ours:

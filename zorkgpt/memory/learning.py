@@ -37,6 +37,7 @@ from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
 from zorkgpt.memory.things import is_ledger_entry
 from zorkgpt.memory.writer import MemoryWriter
+from zorkgpt.record.experience import ExperienceRow
 from zorkgpt.text import quoted, with_article
 
 if TYPE_CHECKING:
@@ -122,11 +123,13 @@ class Learner:
         *,
         arrival: bool,
         facts: Mapping[str, object] | None = None,
+        row: ExperienceRow | None = None,
     ) -> SynthesisRequest | None:
         """Learn from the ground truth of a turn. Never raises.
 
         Args:
             facts: Further facts for the question, by name.
+            row: The row of the turn in the experience of the game's state, if that has it already.
 
         Returns:
             The question for `learn`. None without a synthesizer, or after an error.
@@ -134,7 +137,7 @@ class Learner:
         question = None
         with self._errors_logged(location_id):
             self.counts.turns += not arrival
-            turn = self._recorder.record(location_id, name, action, response, given, arrival=arrival)
+            turn = self._recorder.record(location_id, name, action, response, given, arrival=arrival, row=row)
             if self.synthesizer is not None:
                 question = self._question(replace(turn, facts=facts) if facts else turn)
             if not arrival and (turn.context.moved or turn.context.changed):

@@ -36,6 +36,7 @@ from zorkgpt.memory.storage.reverting import revert
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, audit, tally
 from zorkgpt.memory.world import TEXT_ADVENTURE
+from zorkgpt.record.experience import ExperienceRow
 
 if TYPE_CHECKING:
     import numpy as np
@@ -265,13 +266,19 @@ class SimpleMemoryManager(AgentMemory):
         z_machine_context: ZMachineContext | Mapping[str, object] | None = None,
         *,
         arrival: bool = False,
+        row: ExperienceRow | None = None,
     ) -> SynthesisRequest | None:
         """Do the part of `record_action_outcome`, or `record_arrival`, that needs no model.
+
+        Args:
+            row: The row of the turn in the experience of `game_state`, if that has it already.
 
         Returns:
             The question for `learn_from`. None if there is nothing to ask.
         """
-        return self._learner.take_turn(location_id, location_name, action, response, z_machine_context, arrival=arrival)
+        return self._learner.take_turn(
+            location_id, location_name, action, response, z_machine_context, arrival=arrival, row=row
+        )
 
     def note_moves(self, z_machine_context: ZMachineContext) -> None:
         """Record moves and changes on a turn that shows no outcome, such as an answer to a question."""
@@ -498,7 +505,7 @@ class SimpleMemoryManager(AgentMemory):
         """Write the state of this episode to a file, and return whether this succeeded."""
         with self.store.guard:
             self.flush()
-            session = self.snapshot()
+            session = self.snapshot() | {"experience": self._recorder.experience.saved()}
         try:
             write_session(Path(path), session)
         except (OSError, FileError) as error:
@@ -510,7 +517,9 @@ class SimpleMemoryManager(AgentMemory):
         """Restore the state that `save_session` wrote. Return False if there is none for this episode."""
         try:
             with self.store.guard:
-                self.restore(read_session(Path(path), self._state.episode))
+                session = read_session(Path(path), self._state.episode)
+                self.restore(session)
+                self._recorder.experience.restore(session["experience"])
         except FileNotFoundError:
             return False
         except (OSError, StateError) as error:
@@ -519,7 +528,7 @@ class SimpleMemoryManager(AgentMemory):
         return True
 
     def snapshot(self) -> dict[str, object]:
-        """Return the state of this episode as plain values for JSON."""
+        """Return the state of this episode as plain values for JSON, without its experience."""
         with self.store.guard:
             learner, writer = self._learner.snapshot(), self._writer.snapshot()
             position = self.store.journal.size()
@@ -553,7 +562,7 @@ class SimpleMemoryManager(AgentMemory):
             with self.store.transaction(source="person", places=[OBJECTIVES]) as draft:
                 objectives = [record for record in changes if record.change.location_id == OBJECTIVES]
                 revert(self.store.journal, draft, objectives, source="person")
-            self._recorder.restore(content["learner"])
+            self._recorder.undo_to(content["learner"])
 
     def revert_to(self, saved: dict[str, object]) -> None:
         """Undo what the episode of a snapshot has changed since then. Changes by others stay.

@@ -405,6 +405,11 @@ class ZMachineContext:
         moved = any(not move.by_itself for move in self.moved)
         return moved or any(not change.by_itself for change in self.changed)
 
+    @property
+    def had_effect(self) -> bool:
+        """Whether the action had an effect other than a move of the player."""
+        return bool(self.acted or self.unnamed_change or self.inventory_changed or self.score_delta or self.died)
+
     def loses_sight_of(self, move: ObjectMove) -> bool:
         """Return whether a thing moved out of the player's sight. False if unknown."""
         present = {thing.number for thing in self.things}

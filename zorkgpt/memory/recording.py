@@ -8,22 +8,14 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Any
 
-from zorkgpt.memory.asking import handled_numbers, states_outcome
+from zorkgpt.memory.asking import changes_anything, handled_numbers, state_key, states_outcome
 from zorkgpt.memory.claims import Claim
 from zorkgpt.memory.conditions import turn_when_learned
 from zorkgpt.memory.credit import creatures_met, is_observed_loss
 from zorkgpt.memory.episode import EpisodeState
-from zorkgpt.memory.experience import (
-    RecordedOutcome,
-    is_repeated,
-    restored_experience,
-    row_of_turn,
-    saved_rows,
-    worked_at,
-)
 from zorkgpt.memory.models import (
     NO_EFFECT,
     Category,
@@ -40,14 +32,15 @@ from zorkgpt.memory.models import (
 )
 from zorkgpt.memory.places import is_place
 from zorkgpt.memory.retrieval import LocatedMemory, shown
-from zorkgpt.memory.storage.escaping import folded
+from zorkgpt.memory.storage.escaping import folded, single_spaced
 from zorkgpt.memory.storage.lasting import Filters
 from zorkgpt.memory.storage.traces import FORGOTTEN
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.memory.things import NOW_HERE, STARTS_HERE, TRIED, ThingsLedger, is_attempts_entry, ledger_entry
 from zorkgpt.memory.writer import MemoryWriter
 from zorkgpt.prompts.render import one_line
-from zorkgpt.record.experience import Experience, ExperienceRow
+from zorkgpt.record.experience import ActionResult, Experience, ExperienceRow, Place
+from zorkgpt.text import first_paragraph
 
 _QUOTED = re.compile(r'"[^"]+"')
 _MOST_TRIED = 10
@@ -66,15 +59,18 @@ class TurnRecorder:
 
     def __init__(self, writer: MemoryWriter, state: EpisodeState, *, history_window: int) -> None:
         self.ledger = ThingsLedger()
-        self.experience = Experience()
-        """What the actions of this episode led to."""
         self._listed = 0
-        """The number of its rows that the entries of attempts include."""
+        """The number of rows of the experience that the entries of attempts include."""
         self.visits = writer.visits
         self._writer = writer
         self._known = writer.known
         self._state = state
         self._history_window = history_window
+
+    @property
+    def experience(self) -> Experience:
+        """What the actions of this episode led to."""
+        return self._state.experience
 
     def record(
         self,
@@ -85,8 +81,13 @@ class TurnRecorder:
         given: ZMachineContext | Mapping[str, object] | None,
         *,
         arrival: bool,
+        row: ExperienceRow | None = None,
     ) -> SynthesisRequest:
-        """Record the visit, the trials of memories and the things of a turn. Return the turn without its memories."""
+        """Record the visit, the trials of memories and the things of a turn. Return the turn without its memories.
+
+        Args:
+            row: The row of the turn, if the experience has it already.
+        """
         with self._known.store.guard:
             context = self._completed(location_id, given, arrival=arrival)
             self.visits.enter(location_id, self._state.episode)
@@ -99,8 +100,9 @@ class TurnRecorder:
         turn = SynthesisRequest(location_id, name, action, response, context, arrival=arrival)
         self._state.begin_recording(turn)
         if not arrival:
-            row = row_of_turn(turn, self._state.episode)
-            repeated = context.repeated or is_repeated(row, self.experience)
+            if row is None:
+                self.experience.add(_row_of(turn, self._state.episode))
+            repeated = context.repeated or self.experience.repeats_itself
             turn = replace(turn, context=replace(context, repeated=repeated))
             with self._known.store.guard:
                 dangers = [
@@ -112,7 +114,6 @@ class TurnRecorder:
                 self._writer.credit.note(
                     location_id, action, context, self._state.episode, experience=self.experience, dangers=dangers
                 )
-            self.experience.add(row)
         self._keep_ledger(location_id, name, context)
         self._known.note_name(location_id, name)
         if context.first_look and context.location_after is not None:
@@ -147,14 +148,14 @@ class TurnRecorder:
 
     def count_attempts(self) -> None:
         """Update the entries that list the actions without effect at a place."""
-        new = self.experience.rows[self._listed :]
+        new = [row for row in self.experience.rows[self._listed :] if row.shows(ActionResult.SHOWN)]
         self._listed = len(self.experience.rows)
         for place in filter(is_place, dict.fromkeys(row.place for row in new)):
             memories = self._known.current(place)
-            worked = worked_at(self.experience, place)
+            worked = {folded(row.command) for row in self._shown_at(place) if not row.shows(_FAILED)}
             worked |= {folded(memory.action) for memory in memories if memory.action and memory.outcome != NO_EFFECT}
-            attempts = (row for row in new if row.place == place and row.action not in worked)
-            failed = {row.turn: one_line(row.action) for row in attempts if self._is_first_attempt(row)}
+            attempts = (row for row in new if row.place == place and folded(row.command) not in worked)
+            failed = {row.turn: one_line(folded(row.command)) for row in attempts if self._is_first_attempt(row)}
             known = ledger_entry(memories, TRIED)
             before = _QUOTED.findall(known.text) if known else []
             tried = [action for action in before if action not in {*failed.values(), *map(one_line, worked)}]
@@ -178,7 +179,12 @@ class TurnRecorder:
     def _is_first_attempt(self, row: ExperienceRow) -> bool:
         """Return whether an action had no effect for the first time at its place in this episode."""
         tries = self.experience.tries(row.place)[row.action]
-        return row is next((each for each in tries if each.shows(RecordedOutcome.ATTEMPTED)), None)
+        return row is next((each for each in tries if _is_attempt(each)), None)
+
+    def _shown_at(self, place: Place) -> list[ExperienceRow]:
+        """Return the rows at a place in this episode that show an outcome."""
+        rows = chain.from_iterable(self.experience.tries(place).values())
+        return [row for row in rows if row.shows(ActionResult.SHOWN)]
 
     def _starting(self, location_id: PlaceKey) -> tuple[Claim, ...]:
         entry = ledger_entry(self._known.current(location_id), STARTS_HERE)
@@ -212,8 +218,8 @@ class TurnRecorder:
 
     def _action_in(self, turn: int) -> str:
         """Return the last action of this turn, to which an arrival is due. "" for the opening."""
-        rows = self.experience.rows
-        return rows[-1].command if rows and rows[-1].turn == turn else ""
+        rows = (row for row in self.experience.rows[-1:] if row.turn == turn and row.shows(ActionResult.SHOWN))
+        return next((row.command for row in rows), "")
 
     # Questions
 
@@ -322,13 +328,13 @@ class TurnRecorder:
 
     def is_first_visit(self, location_id: PlaceKey, turn: int) -> bool:
         """Return True until the end of the first turn *at* the location in this episode."""
-        first = next(self.experience.at(location_id), None)
-        return first is None or first.turn >= turn
+        return all(row.turn >= turn for row in self._shown_at(location_id))
 
     def is_first_stay(self, location_id: PlaceKey) -> bool:
         """Return whether the player has not left the location in this episode, or is there for the first time."""
-        stay = takewhile(lambda row: row.place == location_id, reversed(self.experience.rows))
-        return sum(1 for _ in stay) == sum(map(len, self.experience.tries(location_id).values()))
+        shown = (row for row in reversed(self.experience.rows) if row.shows(ActionResult.SHOWN))
+        stay = takewhile(lambda row: row.place == location_id, shown)
+        return sum(1 for _ in stay) == len(self._shown_at(location_id))
 
     def things_at(self, location_id: PlaceKey) -> tuple[Thing, ...]:
         """Return the things and creatures at a location, or those that start there if it isn't the current one."""
@@ -345,27 +351,63 @@ class TurnRecorder:
         Args:
             is_forgotten: Receives a text in the form of `folded`.
         """
-        rows, self.experience = self.experience.rows, Experience()
+        rows = self.experience.rows
+        self.experience.clear()
         for row in rows:
-            self.experience.add(replace(row, action=FORGOTTEN, command=FORGOTTEN) if is_forgotten(row.action) else row)
+            forgotten = is_forgotten(folded(row.command))
+            self.experience.add(replace(row, action=FORGOTTEN, command=FORGOTTEN) if forgotten else row)
 
     def reset(self) -> None:
         """Begin a new episode."""
-        self.ledger, self.experience, self._listed = ThingsLedger(), Experience(), 0
+        self.ledger, self._listed = ThingsLedger(), 0
+        self.experience.clear()
         self.visits.reset()
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the state of the episode as plain values, for `restore`."""
+        """Return the state of the episode as plain values, for `restore`. The experience is not included."""
         return {
             "visits": self.visits.snapshot(),
             "ledger": self.ledger.snapshot(),
-            "experience": saved_rows(self.experience),
             "listed": self._listed,
         }
+
+    def undo_to(self, saved: dict[str, Any]) -> None:
+        """Return to the place and the things at the time of `snapshot`. Visits and experience stay."""
+        self.visits.return_to(saved["visits"])
+        self.ledger = ThingsLedger.restored(saved["ledger"])
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Continue an interrupted episode from what `snapshot` returned."""
         self.visits.restore(saved["visits"])
         self.ledger = ThingsLedger.restored(saved["ledger"])
-        self.experience = restored_experience(self._state.episode, saved["experience"])
         self._listed = int(saved["listed"])
+
+
+_FAILED = ActionResult.FAILED | ActionResult.REFUSED
+
+
+def _is_attempt(row: ExperienceRow) -> bool:
+    """Return whether the game understood an action that had no effect."""
+    return row.shows(ActionResult.SHOWN) and row.shows(ActionResult.FAILED) and not row.shows(ActionResult.REFUSED)
+
+
+def _row_of(turn: SynthesisRequest, episode: int | str) -> ExperienceRow:
+    """Return what the action of a turn led to."""
+    context = turn.context
+    flags = {
+        ActionResult.SHOWN: True,
+        ActionResult.FAILED: context.nothing_changed,
+        ActionResult.REFUSED: context.refused_by_parser,
+        ActionResult.CHANGED: changes_anything(turn),
+    }
+    return ExperienceRow(
+        episode,
+        context.turn,
+        turn.location_id,
+        folded(turn.action),
+        state_key(turn) if context.nothing_changed else "",
+        sum(flag for flag, is_set in flags.items() if is_set),
+        result=outcome_of(context),
+        response=single_spaced(first_paragraph(turn.response)) if context.nothing_changed else "",
+        command=turn.action,
+    )

@@ -77,7 +77,11 @@ class Visits:
             "uncounted": [[place, list(episodes)] for place, episodes in self._uncounted.items()],
         }
 
+    def return_to(self, saved: dict[str, Any]) -> None:
+        """Return to the place of what `snapshot` returned. The visits since then stay."""
+        self._here = None if saved["here"] is None else saved_place(saved["here"])
+
     def restore(self, saved: dict[str, Any]) -> None:
         """Continue an interrupted episode from what `snapshot` returned."""
-        self._here = None if saved["here"] is None else saved_place(saved["here"])
+        self.return_to(saved)
         self._uncounted = {saved_place(place): list(of) for place, of in saved["uncounted"]}

@@ -9,13 +9,12 @@ from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 from game_interface.models import InputMode, Question
-from session.experience import ActionResult
 from zorkgpt.directions import canonical_direction, exit_name
 from zorkgpt.offline.offers import GRAMMAR_COST, directions, grammar
 from zorkgpt.offline.outcomes import ActionOutcome
 from zorkgpt.offline.view import SOMEWHERE, Offer, OfferSource, PlaceView, TurnView
 from zorkgpt.player import FOLLOW, AgentDecision
-from zorkgpt.record.experience import ExperienceRow
+from zorkgpt.record.experience import ActionResult, ExperienceRow
 
 _PATIENCE = 8
 """The number of turns without effect at one place after which the player moves on."""

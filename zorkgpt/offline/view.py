@@ -9,7 +9,6 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from game_interface.models import Item, Language, Scene
-from session.experience import ActionResult
 from zorkgpt.action_check import check_action
 from zorkgpt.directions import canonical_direction
 from zorkgpt.memory.claims import Relation
@@ -19,7 +18,7 @@ from zorkgpt.offline.nouns import Nouns
 from zorkgpt.offline.outcomes import ActionOutcome, is_dark_place, is_deadly_company, remembered_outcome
 from zorkgpt.offline.phrases import is_dark
 from zorkgpt.player import PlayerContext
-from zorkgpt.record.experience import Experience, ExperienceRow, Place
+from zorkgpt.record.experience import ActionResult, Experience, ExperienceRow, Place
 from zorkgpt.text import normalized_action
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.movement import PLACE_KILLS
@@ -202,7 +201,8 @@ class TurnView:
         place = place or self.place
         if action.partition(" ")[0] in _OPENS_A_MENU or (place.room, action) in self.shut:
             return False
-        if self.experience.count(action, ActionResult.REFUSED) or self.is_hidden(place.room, action):
+        is_refused = canonical_direction(action) is None and self.experience.count(action, ActionResult.REFUSED)
+        if is_refused or self.is_hidden(place.room, action):
             return False
         if place.room != self.here:
             return check_action(action, self.language, self._scene_at(place)).valid

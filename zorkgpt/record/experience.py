@@ -1,14 +1,58 @@
 """What actions led to: one row per action, with queries by place, action and state.
 
-Places, states and outcomes are compared but not interpreted. The rows are a fold over turns. Resuming an episode adds
-those of its turns again.
+Places and states are compared but not interpreted. The rows are a fold over turns. Resuming an episode adds those of
+its turns again.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
+from functools import lru_cache
+from itertools import takewhile
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 Place = int | str | tuple[int | str, ...] | None
+
+
+class ActionResult(IntEnum):
+    """The flags of a row's outcome, as powers of two.
+
+    Without a game, the memory sets only FAILED, REFUSED, SHOWN and CHANGED.
+    """
+
+    WORKED = 1
+    """It led elsewhere or had an effect that its verb intends."""
+    EFFECTIVE = 2
+    """It had such an effect other than a change of location."""
+    AFFECTED = 4
+    """It moved or changed an object."""
+    UNCHANGED = 8
+    """It changed nothing."""
+    FAILED = 16
+    """It was meant to change something but did not, or the interpreter failed on it."""
+    REFUSED = 32
+    """The parser rejected it, so it took no time."""
+    UNPLAYED = 64
+    """It did not reach the game."""
+    LOST = 128
+    """The player died, or the game ended without victory."""
+    WON = 256
+    """It won the game."""
+    ANSWERED = 512
+    """It answered a question instead of giving a command."""
+    ALTERED = 1024
+    """It changed an attribute of an object."""
+    DARK = 2048
+    """It ended in the dark."""
+    SHOWN = 4096
+    """The turn shows its outcome: it was a command that was played and did not only lead to a question."""
+    CHANGED = 8192
+    """Anything but the player's location changed, by any cause that the player may have noticed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +66,9 @@ class ExperienceRow:
     action: str
     """The action in the form in which actions are compared."""
     state: str = ""
-    """A digest of the state before it."""
+    """A digest of the state before it, as far as it affects the outcome."""
     outcome: int = 0
-    """A set of flags."""
+    """A set of `ActionResult`."""
     points: int = 0
     result: str = ""
     """What it led to, as the memory describes it. "" if unknown."""
@@ -51,6 +95,10 @@ class ExperienceRow:
         return self.reached == self.place
 
 
+_try = attrgetter("place", "action", "state", "response")
+"""What repeated tries have in common."""
+
+
 class Experience:
     """The rows of one or more episodes, in order.
 
@@ -60,6 +108,10 @@ class Experience:
 
     def __init__(self, earlier: "Experience | None" = None) -> None:
         self.earlier = earlier
+        self.clear()
+
+    def clear(self) -> None:
+        """Drop the rows, but not the earlier experience."""
         self.rows: list[ExperienceRow] = []
         self._at: dict[Place, list[ExperienceRow]] = {}
         self._tries: dict[Place, dict[str, list[ExperienceRow]]] = {}
@@ -68,9 +120,9 @@ class Experience:
         self.latest: dict[Place, ExperienceRow] = {}
         """Place → the last row that ended there, in all episodes, the latest row last."""
         self._overruling: dict[str, list[ExperienceRow]] = {}
-        if earlier is not None:
-            self.outcomes = {action: counts.copy() for action, counts in earlier.outcomes.items()}
-            self.latest = dict(earlier.latest)
+        if self.earlier is not None:
+            self.outcomes = {action: counts.copy() for action, counts in self.earlier.outcomes.items()}
+            self.latest = dict(self.earlier.latest)
 
     def add(self, row: ExperienceRow) -> None:
         """Append a row."""
@@ -113,6 +165,31 @@ class Experience:
         """The judges that were overruled in this episode."""
         return list(self._overruling)
 
+    def saved(self) -> list[Any]:
+        """Return the rows, without earlier episodes, as plain values for JSON."""
+        plain: list[Any] = _format().dump_python(self.rows, mode="json")
+        return plain
+
+    def restore(self, saved: object) -> None:
+        """Replace the rows by those that `saved` returned.
+
+        Raises:
+            ValueError: If they are invalid.
+        """
+        rows = _format().validate_python(saved)
+        self.clear()
+        for row in rows:
+            self.add(row)
+
+    @property
+    def repeats_itself(self) -> bool:
+        """Whether the last action failed in the same way in the same state before, and nothing has changed since."""
+        last, *others = reversed(self.rows)
+        if not last.shows(ActionResult.FAILED) or last.shows(ActionResult.CHANGED):
+            return False
+        since_change = takewhile(lambda row: not row.shows(ActionResult.CHANGED) or _try(row) == _try(last), others)
+        return any(_try(row) == _try(last) for row in since_change)
+
     def times(self, place: Place, action: str) -> int:
         """Return how often an action was taken at a place, without earlier episodes."""
         return len(self.tries(place).get(action, ()))
@@ -121,3 +198,11 @@ class Experience:
         """Yield the latest row of each action at a place in a state, without earlier episodes."""
         for rows in self.tries(place).values():
             yield from [row for row in rows if row.state == state][-1:]
+
+
+@lru_cache
+def _format() -> "TypeAdapter[list[ExperienceRow]]":
+    # pydantic is slow to load, and is needed only here.
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(list[ExperienceRow])

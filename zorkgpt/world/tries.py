@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
 
-from session.experience import ActionResult
 from zorkgpt.directions import canonical_direction
-from zorkgpt.record.experience import Experience, Place
+from zorkgpt.record.experience import ActionResult, Experience, Place
 
 
 @dataclass(frozen=True, slots=True)
