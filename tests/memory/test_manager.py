@@ -1,5 +1,6 @@
 """Tests of the manager: adding, superseding, invalidating, counting and episodes."""
 
+import json
 import logging
 from types import SimpleNamespace
 
@@ -348,3 +349,14 @@ def test_damaged_session_is_not_restored(tmp_path, manager, content):
     (tmp_path / "s.json").write_bytes(content)
     assert manager.restore_session(tmp_path / "s.json") is False
     assert manager.restore_session(tmp_path / "nothing.json") is False
+
+
+@pytest.mark.parametrize(
+    ("part", "value"), [("experience", [5]), ("experience", None), ("learner", {"a": 1}), ("position", "x")]
+)
+def test_session_with_a_damaged_part_is_not_restored(tmp_path, manager, caplog, part, value):
+    saved = tmp_path / "s.json"
+    assert manager.save_session(saved)
+    saved.write_text(json.dumps(json.loads(saved.read_text()) | {part: value}))
+    assert manager.restore_session(saved) is False
+    assert "session not restored" in caplog.text

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt import telemetry
-from zorkgpt.errors import FileError, MemoryStoreError, StateError
+from zorkgpt.errors import FileError, MemoryStoreError, StateError, reason_of
 from zorkgpt.llm.messages import LLM
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.by_place import MemoriesByPlace
@@ -518,12 +518,17 @@ class SimpleMemoryManager(AgentMemory):
         try:
             with self.store.guard:
                 session = read_session(Path(path), self._state.episode)
-                self.restore(session)
                 self._recorder.experience.restore(session["experience"])
+                self.restore(session)
         except FileNotFoundError:
             return False
         except (OSError, StateError) as error:
             self._log.warning("session not restored", extra={"error": str(error)})
+            return False
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            self._log.warning(
+                "session not restored: it is damaged", extra={"path": str(path), "error": reason_of(error)}
+            )
             return False
         return True
 
