@@ -15,7 +15,7 @@ from zorkgpt.llm.client import Reader
 from zorkgpt.llm.messages import LLM, Completion, Message, ToolCall
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.tools import Toolbox, written_calls
-from zorkgpt.llm.wire import RawAnswer, RequestForm
+from zorkgpt.llm.wire import RequestForm
 from zorkgpt.log import get_logger
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.player import AgentDecision, Player, PlayerContext
@@ -149,7 +149,7 @@ class Agent(Player):
 def reader(vocabulary: tuple[str, ...]) -> Reader:
     """Return a function that tells whether an answer of the agent's model has a command or a tool call."""
 
-    def understands(answer: RawAnswer, form: RequestForm) -> bool:
+    def understands(answer: Completion, form: RequestForm) -> bool:
         if answer.tool_calls or (isinstance(form, Toolbox) and written_calls(answer.content, form)):
             return True
         return not answer.truncated and parse_action(answer.content, vocabulary) is not None

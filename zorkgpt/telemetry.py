@@ -42,11 +42,8 @@ _TOKEN_BUCKETS = [4**power for power in range(14)]
 _PORTS = {"http": 80, "https": 443}
 
 
-Answered = Callable[..., None]
-"""Records the answer to a model call: `answered(content, input_tokens, output_tokens, truncated=...)`.
-
-Token counts are None if not reported.
-"""
+Answered = Callable[[Any], None]
+"""Records the `Completion` of a model call, with the numbers of tokens if the server reported them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +104,7 @@ def model_call(role: str, model: str, base_url: str, messages: Iterable[Any]) ->
     """Record a model call. The context yields a function that records the answer."""
     recorder = _recorder
     if recorder is None:
-        yield lambda *answer, **parts: None
+        yield lambda completion: None
         return
     measured = {
         "gen_ai.operation.name": "chat",
@@ -121,15 +118,15 @@ def model_call(role: str, model: str, base_url: str, messages: Iterable[Any]) ->
             asked = [_message(each.speaker, each.content) for each in messages]
             span.set_attribute("gen_ai.input.messages", json.dumps(asked, ensure_ascii=False))
 
-        def answered(content: str, input_tokens: int | None, output_tokens: int | None, *, truncated: bool) -> None:
-            reason = "length" if truncated else "stop"
+        def answered(completion: Any) -> None:
+            reason, usage = "length" if completion.truncated else "stop", completion.usage
             span.set_attribute("gen_ai.response.finish_reasons", [reason])
-            for kind, count in (("input", input_tokens), ("output", output_tokens)):
-                if count is not None:
+            for kind, count in (("input", usage.prompt_tokens), ("output", usage.completion_tokens)):
+                if count is not None and not usage.is_estimated:
                     span.set_attribute(f"gen_ai.usage.{kind}_tokens", count)
                     recorder.tokens.record(count, measured | {"gen_ai.token.type": kind})
             if recorder.content:
-                answer = [_message("assistant", content) | {"finish_reason": reason}]
+                answer = [_message("assistant", completion.content) | {"finish_reason": reason}]
                 span.set_attribute("gen_ai.output.messages", json.dumps(answer, ensure_ascii=False))
 
         yield answered

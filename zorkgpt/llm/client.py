@@ -3,11 +3,9 @@
 import inspect
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
 from threading import RLock
 from typing import Any
 
@@ -26,12 +24,12 @@ from zorkgpt.extras import require
 from zorkgpt.llm import wire
 from zorkgpt.llm.background_work import asked_for
 from zorkgpt.llm.connection import connect_openai
-from zorkgpt.llm.failures import Failure, FailureKind, Retries, as_llm_error, failure_of, scrubbed
-from zorkgpt.llm.messages import LLM, Answer, Completion, Message, Usage
+from zorkgpt.llm.failures import Failure, FailureKind, Retries, as_llm_error, backoff_s, failure_of, scrubbed
+from zorkgpt.llm.messages import LLM, Answer, Completion, Message
 from zorkgpt.llm.progress import CurrentCall
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
-from zorkgpt.llm.structured import ask_for, read_answer
+from zorkgpt.llm.structured import ask_for, with_value
 from zorkgpt.llm.tools import Toolbox
 from zorkgpt.llm.usage import CallRecord, Ledger, cost_of, estimated, price_of
 from zorkgpt.log import get_logger
@@ -42,7 +40,6 @@ log = get_logger(__name__)
 OPENAI_URL = "https://api.openai.com/v1"
 _RETRY_LIMIT_FACTOR = 4
 _CHECK_TOKENS = 16
-_MAX_DELAY_S = 8.0
 _LEAST_ANNOUNCED_S = 2.0
 _WAITS_FOR = {
     FailureKind.LOADING: "the server is loading the model",
@@ -54,7 +51,7 @@ Connect = Callable[[str, SecretStr | None, LLMSettings], Any]
 """Creates a client with the interface of the OpenAI SDK for a base URL."""
 Endpoint = tuple[str, str]
 """Base URL and model."""
-Reader = Callable[[wire.RawAnswer, wire.RequestForm], bool]
+Reader = Callable[[Completion, wire.RequestForm], bool]
 """Returns whether an answer has what its role expects."""
 
 
@@ -113,13 +110,12 @@ class LLMClient:
         self.usage = Ledger(settings)
         self._on_call = on_call
         self._connect = connect or connect_openai
-        self._has_own_connections = connect is None
+        # A client of the user's repeats requests by itself.
+        self._max_retries = settings.max_retries if connect is None else 0
         self._foreground, self._background = observer or CurrentCall(), CurrentCall()
         self._readers = readers or {}
         self._streams = observer is not None
         self._connections: dict[str, Any] = {}
-        self._calls_on: Counter[int] = Counter()
-        """Calls in progress on each connection, by its `id`."""
         self._dialects = {(status.base_url, status.model): status.dialect for status in known}
         self._lock = RLock()
         self._turns: dict[str, RLock] = {}
@@ -150,12 +146,8 @@ class LLMClient:
             InvalidAnswer: If two answers in a row are unusable.
             LLMError: If this call failed. A later one may succeed.
         """
-        return ask_for(
-            lambda question: self._ask(question, role, response_model or tools),
-            messages,
-            response_model,
-            partial(self._record_invalid, role),
-        )
+        form = response_model or tools
+        return ask_for(lambda question: self._ask(question, role, form), messages, response_model)
 
     def base_url(self, role: Role) -> str:
         """Return the base URL of the server of a role.
@@ -241,12 +233,13 @@ class LLMClient:
                     self._limits[role] = more
         if raw.is_empty:
             raise InvalidAnswer(self._empty_answer_message(role, raw))
-        context_length = self._dialect(self._endpoint(role)).context_length
-        return Completion(raw.content, None, raw.usage, raw.reasoning, raw.truncated, context_length, raw.tool_calls)
+        if isinstance(form, type) and raw.problem is not None:
+            self._check_schema(self._endpoint(role), raw, form)
+        return replace(raw, context_length=self._dialect(self._endpoint(role)).context_length)
 
     def _ask_with_room(
-        self, raw: wire.RawAnswer, messages: list[Message], role: Role, form: wire.RequestForm, limit: int | None
-    ) -> wire.RawAnswer:
+        self, raw: Completion, messages: list[Message], role: Role, form: wire.RequestForm, limit: int | None
+    ) -> Completion:
         """Learn from an answer that was cut off below its limit, and ask again.
 
         The context is full, so its length is the sum of the prompt and the answer. If an answer to a shortened prompt
@@ -264,19 +257,16 @@ class LLMClient:
             self._adopt(endpoint, replace(before, max_answer=tokens))
         return again
 
-    def _empty_answer_message(self, role: Role, raw: wire.RawAnswer) -> str:
+    def _empty_answer_message(self, role: Role, raw: Completion) -> str:
         name = f"The model {self.settings.of(role).model!r} at {self.base_url(role)}"
         if raw.truncated:
             return f"{name} reached its token limit before it answered. Raise max_tokens of the role {str(role)!r}."
-        return f"{name} sent an empty answer twice: {raw.instead}."
+        return f"{name} sent an empty answer twice: {raw.problem}."
 
-    def _record_invalid(self, role: Role, completion: Completion, response_model: type[BaseModel]) -> None:
+    def _check_schema(self, endpoint: Endpoint, answer: Completion, model: type[BaseModel]) -> None:
         """Put the schema into the prompt from now on if the answer shows that the server ignores it in the request."""
-        endpoint = self._endpoint(role)
         dialect = self._dialect(endpoint)
-        if completion.truncated or not dialect.form.carries_schema:
-            return
-        if wire.ignores_schema(completion.content, response_model):
+        if not answer.truncated and dialect.form.carries_schema and wire.ignores_schema(answer.content, model):
             self._adopt(endpoint, replace(dialect, form=wire.AnswerForm.JSON_OBJECT))
 
     def _dialect(self, endpoint: Endpoint) -> wire.Dialect:
@@ -287,29 +277,26 @@ class LLMClient:
             log.info("server rejected parameters", extra={"model": endpoint[1], "now": str(dialect)})
             self._dialects[endpoint] = dialect
 
-    def _call(self, messages: list[Message], role: Role, form: wire.RequestForm, limit: int | None) -> wire.RawAnswer:
+    def _call(self, messages: list[Message], role: Role, form: wire.RequestForm, limit: int | None) -> Completion:
         self.usage.check_ceiling()
-        self._back_off(self._endpoint(role))
-        started, episode = time.monotonic(), self.usage.episode
-        # A client of the user's repeats requests by itself.
-        retries = Retries(self.settings, self.settings.max_retries if self._has_own_connections else 0)
-        self._observer.call_began(role, self.settings.of(role).model)
+        endpoint, observer, episode = self._endpoint(role), self._observer, self.usage.episode
+        if failures := self._failures.get(endpoint):
+            time.sleep(backoff_s(self.settings, failures - 1))
+        started, retries = time.monotonic(), Retries(self.settings, self._max_retries)
+        observer.call_began(role, endpoint[1])
         try:
-            with telemetry.model_call(role, self.settings.of(role).model, self.base_url(role), messages) as answered:
+            with telemetry.model_call(role, endpoint[1], endpoint[0], messages) as answered:
                 raw = self._negotiate(messages, role, form, limit, retries)
-                usage = raw.usage
-                if usage.is_estimated:
-                    usage = Usage()
-                answered(raw.content, usage.prompt_tokens, usage.completion_tokens, truncated=raw.truncated)
+                answered(raw)
         except LLMError as error:
-            self._record(role, messages, None, time.monotonic() - started, error, episode, retries.repeats)
+            self._record(role, messages, Completion(""), started, episode, retries, error)
             raise
         finally:
-            self._observer.call_ended()
+            observer.call_ended()
         if raw.in_reasoning:
-            self._report_reasoning(self._endpoint(role))
+            self._report_reasoning(endpoint)
         raw = self._judged(raw, role, form)
-        self._record(role, messages, raw, time.monotonic() - started, None, episode, retries.repeats)
+        self._record(role, messages, raw, started, episode, retries)
         return raw
 
     def _report_reasoning(self, endpoint: Endpoint) -> None:
@@ -324,28 +311,22 @@ class LLMClient:
             log.warning(message)
             self._foreground.notify(message)
 
-    def _judged(self, raw: wire.RawAnswer, role: Role, form: wire.RequestForm) -> wire.RawAnswer:
-        """Return the answer with the reason why it is not understood, if it isn't."""
-        if raw.is_empty:
-            return replace(raw, problem=raw.instead or "an empty text")
-        if form is None or isinstance(form, Toolbox):
-            understands = self._readers.get(role)
-            is_understood = understands is None or understands(raw, form)
-            return raw if is_understood else replace(raw, problem="it has none of the expected parts")
-        try:
-            return replace(raw, clipped=read_answer(raw.content, form)[1])
-        except InvalidAnswer as problem:
-            return replace(raw, problem=str(problem))
+    def _judged(self, raw: Completion, role: Role, form: wire.RequestForm) -> Completion:
+        """Return the answer with its typed value, or with the problem if it is not understood."""
+        if isinstance(form, type):
+            return with_value(raw, form)
+        understands = self._readers.get(role)
+        is_understood = raw.problem is not None or understands is None or understands(raw, form)
+        return raw if is_understood else replace(raw, problem="it has none of the expected parts")
 
     def _negotiate(
         self, messages: list[Message], role: Role, form: wire.RequestForm, limit: int | None, retries: Retries
-    ) -> wire.RawAnswer:
+    ) -> Completion:
         """Send the request until it is answered. Leave out what the server refuses, and wait if it asks for that."""
         role_settings, endpoint = self.settings.of(role), self._endpoint(role)
         known = dialect = self._dialect(endpoint)
-        with self._lock:
-            # Importing the SDK may take seconds, which don't count.
-            self._connection(role)
+        # Importing the SDK may take seconds, which don't count.
+        self._connection(role)
         ends, streams = time.monotonic() + self.settings.deadline_s, self._streams
         while True:
             arguments = wire.request(role_settings, messages, dialect, limit=limit, form=form, stream=streams)
@@ -376,11 +357,10 @@ class LLMClient:
                 self._adopt(endpoint, dialect)
             self._failures[endpoint] = 0
             self._answered.add(endpoint)
-            raw = wire.read(response, takes_calls="tools" in arguments)
-            raw = replace(raw, limit=arguments.get(dialect.limit_name))
+            raw = wire.read(response, arguments)
             if raw.usage.prompt_tokens is None or raw.usage.completion_tokens is None:
                 raw = replace(raw, usage=estimated(messages, raw.content + raw.reasoning))
-            return replace(raw, instead=scrubbed(raw.instead, self._secrets()))
+            return raw if raw.problem is None else replace(raw, problem=scrubbed(raw.problem, self._secrets()))
 
     @property
     def _observer(self) -> CurrentCall:
@@ -415,34 +395,24 @@ class LLMClient:
         return True
 
     def _send(self, role: Role, arguments: dict[str, Any], ends: float) -> Any:
-        with self._lock:
-            connection = self._connection(role)
-            self._calls_on[id(connection)] += 1
-        try:
-            return with_timeout(max(0.0, ends - time.monotonic()), lambda: self._response(connection, arguments))
-        except TimeoutError:
-            # The call still waits in its thread. Closing the connection ends it, and all other calls on it.
-            with self._lock:
-                if self._connections.get(self.base_url(role)) is connection:
-                    del self._connections[self.base_url(role)]
-                is_last = self._calls_on[id(connection)] == 1
-            if self._has_own_connections and is_last:
-                connection.close()
-            raise TimeoutError(f"no complete answer within {self.settings.deadline_s} s") from None
-        finally:
-            with self._lock:
-                self._calls_on[id(connection)] -= 1
+        create, observer = self._connection(role).chat.completions.create, self._observer
 
-    def _response(self, connection: Any, arguments: dict[str, Any]) -> Any:
-        response = wire.joined(connection.chat.completions.create(**arguments), self._observer.tokens_received)
-        wire.check_completion(response)
-        return response
+        def answered() -> Any:
+            response = wire.joined(create(**arguments), observer.tokens_received)
+            wire.check_completion(response)
+            return response
+
+        try:
+            return with_timeout(max(0.0, ends - time.monotonic()), answered)
+        except TimeoutError:
+            raise TimeoutError(f"no complete answer within {self.settings.deadline_s} s") from None
 
     def _connection(self, role: Role) -> Any:
         base_url = self.base_url(role)
-        if base_url not in self._connections:
-            self._connections[base_url] = self._connect(base_url, self._key(), self.settings)
-        return self._connections[base_url]
+        with self._lock:
+            if base_url not in self._connections:
+                self._connections[base_url] = self._connect(base_url, self._key(), self.settings)
+            return self._connections[base_url]
 
     def _failed(self, role: Role, failure: Failure) -> LLMError:
         endpoint = self._endpoint(role)
@@ -453,41 +423,36 @@ class LLMClient:
             return ours
         return LLMUnreachable(f"{failures} calls in a row failed. The last error: {ours}")
 
-    def _back_off(self, endpoint: Endpoint) -> None:
-        """Wait if the last call to the model failed."""
-        if failures := self._failures.get(endpoint):
-            time.sleep(min(self.settings.retry_delay_s * 2 ** (failures - 1), _MAX_DELAY_S))
-
     def _record(
         self,
         role: Role,
         messages: list[Message],
-        raw: wire.RawAnswer | None,
-        latency_s: float,
-        error: LLMError | None,
+        answer: Completion,
+        started: float,
         episode: str,
-        repeats: int,
+        retries: Retries,
+        error: LLMError | None = None,
     ) -> None:
-        model, usage = self.settings.of(role).model, raw.usage if raw else Usage()
+        model, usage = self.settings.of(role).model, answer.usage
         record = CallRecord(
             role=role,
             model=model,
             messages=tuple(messages),
-            answer=raw.content if raw else "",
-            reasoning=raw.reasoning if raw else "",
+            answer=answer.content,
+            reasoning=answer.reasoning,
             prompt_tokens=usage.prompt_tokens,
             completion_tokens=usage.completion_tokens,
             cost=cost_of(usage, price_of(model, self.settings.prices)),
-            latency_s=round(latency_s, 6),
+            latency_s=round(time.monotonic() - started, 6),
             error=str(error) if error else None,
             cached_tokens=usage.cached_tokens,
-            truncated=raw.truncated if raw else False,
+            truncated=answer.truncated,
             context_length=self._dialect(self._endpoint(role)).context_length,
-            tool_calls=raw.tool_calls if raw else (),
-            repeats=repeats,
+            tool_calls=answer.tool_calls,
+            repeats=retries.repeats,
             is_estimated=usage.is_estimated,
-            problem=raw.problem if raw else None,
-            clipped=raw.clipped if raw else 0,
+            problem=answer.problem,
+            clipped=answer.clipped,
         )
         with self.usage.lock:
             self.usage.add(record, episode=episode)

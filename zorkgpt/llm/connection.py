@@ -3,8 +3,10 @@
 import ipaddress
 import os
 import ssl
+import time
 import unicodedata
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -37,7 +39,7 @@ def connect_openai(base_url: str, api_key: SecretStr | None, settings: LLMSettin
         transport = DefaultHttpxClient(
             base_url=base_url,
             timeout=settings.timeout_s,
-            event_hooks={"response": [_bound_body]},
+            event_hooks={"response": [partial(_bound_body, settings.deadline_s)]},
             follow_redirects=False,  # prompts are sent only to the configured server
             # A proxy can't reach a server on this machine.
             trust_env=not is_local,
@@ -117,15 +119,20 @@ def _environment_problem(error: Exception) -> ConfigurationError:
     )
 
 
-def _bound_body(response: Any) -> None:
-    """Make the response raise `OutOfBounds` when its decompressed body becomes too large."""
-    iter_bytes = response.iter_bytes
+def _bound_body(limit_s: float, response: Any) -> None:
+    """Make the response raise an error, which ends its connection, when its body becomes too large or takes too long.
+
+    It raises `OutOfBounds` for the decompressed size. Nobody waits any more when it raises `TimeoutError`.
+    """
+    iter_bytes, ends = response.iter_bytes, time.monotonic() + limit_s
 
     def bounded(*arguments: Any) -> Iterator[bytes]:
         size = 0
         for part in iter_bytes(*arguments):
             size += len(part)
             MODEL_RESPONSE.check_size(size)
+            if time.monotonic() > ends:
+                raise TimeoutError
             yield part
 
     response.iter_bytes = bounded

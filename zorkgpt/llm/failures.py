@@ -547,6 +547,11 @@ _MAX_DELAY_S = 8.0
 _REPEATED = (FailureKind.TRANSIENT, FailureKind.ABSENT)
 
 
+def backoff_s(settings: LLMSettings, failures: int) -> float:
+    """Return the delay after this many earlier failures."""
+    return min(settings.retry_delay_s * 2.0**failures, _MAX_DELAY_S)
+
+
 class Retries:
     """The repetitions of one request.
 
@@ -565,7 +570,7 @@ class Retries:
         """Return the time until the request is sent again. None if it isn't."""
         kind = failure.kind
         waits = self._waits.setdefault(kind, [])
-        grown = min(self._settings.retry_delay_s * 2 ** len(waits), _MAX_DELAY_S)
+        grown = backoff_s(self._settings, len(waits))
         if kind is FailureKind.LOADING or (kind is FailureKind.RATE_LIMIT and failure.wait_s is not None):
             # A server that is wrong about the time is not asked ever more often.
             delay = grown if failure.wait_s is None else max(failure.wait_s, grown if waits else 0)

@@ -62,6 +62,27 @@ class Completion:
     context_length: int | None = None
     """Maximum tokens of prompt and answer together. None if unknown."""
     tool_calls: tuple[ToolCall, ...] = ()
+    problem: str | None = None
+    """Why it is not understood, or what the server sent instead. None if it is understood."""
+    clipped: int = 0
+    """The numbers that were outside of their bounds."""
+    in_reasoning: bool = False
+    """Whether the server sent the whole answer as reasoning."""
+    limit: int | None = None
+    """The limit of its tokens that was sent. None if none was."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is neither an answer nor a tool call."""
+        return not (self.content or self.tool_calls)
+
+    @property
+    def tokens_at_early_end(self) -> int | None:
+        """The tokens of an answer that was cut off below its limit. None if it wasn't, or if unknown."""
+        tokens = self.usage.completion_tokens
+        if not self.truncated or self.limit is None or tokens is None or self.usage.is_estimated:
+            return None
+        return tokens if tokens < self.limit - 1 else None
 
 
 class LLM(Protocol):

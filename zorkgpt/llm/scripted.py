@@ -68,13 +68,10 @@ class ScriptedLLM:
             LLMError: If there is no answer left for this role.
             InvalidAnswer: If two answers in a row don't match `response_model`.
         """
-        return ask_for(
-            lambda question: self._answer(with_form(question, response_model) if response_model else question, role),
-            messages,
-            response_model,
-        )
+        return ask_for(lambda question: self._answer(question, role, response_model), messages, response_model)
 
-    def _answer(self, messages: list[Message], role: Role) -> Completion:
+    def _answer(self, messages: list[Message], role: Role, response_model: type[BaseModel] | None) -> Completion:
+        messages = with_form(messages, response_model) if response_model else messages
         self.calls.append(ScriptedCall(role, tuple(messages)))
         answer = self._next(messages, role)
         if isinstance(answer, Exception):
@@ -95,36 +92,23 @@ def _as_text(answer: str | dict[str, Any] | BaseModel) -> str:
     return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
 
 
-class RecordedLLM:
-    """An `LLM` that replays recorded answers, without a server.
+class RecordedLLM(ScriptedLLM):
+    """An `LLM` that replays recorded answers with their tool calls, without a server.
+
+    A question that was not recorded raises `LLMUnreachable`.
 
     Args:
         calls: The calls of the recorded run, oldest first. Failed calls are ignored.
     """
 
     def __init__(self, calls: Iterable[CallRecord]) -> None:
+        super().__init__(())
         self._calls: dict[tuple[str, tuple[Message, ...]], deque[CallRecord]] = {}
         for call in calls:
             if call.error is None:
                 self._calls.setdefault(_key(call.role, call.messages), deque()).append(call)
 
-    def complete(
-        self,
-        messages: list[Message],
-        *,
-        role: Role,
-        response_model: type[Answer] | None = None,
-        tools: Toolbox | None = None,
-    ) -> Completion:
-        """Return the recorded answer to this question, with its tool calls.
-
-        Raises:
-            LLMUnreachable: If the question was not recorded.
-            InvalidAnswer: If the recorded answers don't match `response_model`.
-        """
-        return ask_for(lambda question: self._answer(question, role), messages, response_model)
-
-    def _answer(self, messages: list[Message], role: Role) -> Completion:
+    def _answer(self, messages: list[Message], role: Role, response_model: type[BaseModel] | None) -> Completion:
         calls = self._calls.get(_key(role, messages))
         if not calls:
             raise LLMUnreachable(

@@ -165,17 +165,24 @@ def described(error: ValidationError) -> str:
     return "; ".join(lines)[:_MAX_QUOTE]
 
 
+def with_value(completion: Completion, model: type[BaseModel]) -> Completion:
+    """Return a completion with its typed value, or with the problem why it has none."""
+    if completion.parsed is not None or completion.problem is not None:
+        return completion
+    try:
+        parsed, clipped = read_answer(completion.content, model)
+    except InvalidAnswer as problem:
+        return replace(completion, problem=str(problem))
+    return replace(completion, parsed=parsed, clipped=clipped)
+
+
 def ask_for(
-    ask: Callable[[list[Message]], Completion],
-    messages: list[Message],
-    model: type[Answer] | None,
-    on_invalid: Callable[[Completion, type[BaseModel]], None] = lambda completion, model: None,
+    ask: Callable[[list[Message]], Completion], messages: list[Message], model: type[BaseModel] | None
 ) -> Completion:
     """Ask for a typed answer, or any if `model` is None. If it can't be parsed, ask again with the problem.
 
     Args:
         ask: Sends messages, together with the schema.
-        on_invalid: Called with an answer that can't be parsed and its model, before the second question.
 
     Raises:
         InvalidAnswer: If the second answer can't be parsed either.
@@ -183,14 +190,13 @@ def ask_for(
     completion = ask(messages)
     if model is None:
         return completion
-    try:
-        parsed, _ = read_answer(completion.content, model)
-    except InvalidAnswer as problem:
-        log.info("invalid model answer, asking again", extra={"problem": str(problem)})
-        on_invalid(completion, model)
-        completion = ask([*messages, *_correction(completion.content, problem)])
-        parsed, _ = read_answer(completion.content, model)
-    return replace(completion, parsed=parsed)
+    completion = with_value(completion, model)
+    if completion.problem is not None:
+        log.info("invalid model answer, asking again", extra={"problem": completion.problem})
+        completion = with_value(ask([*messages, *_correction(completion)]), model)
+    if completion.problem is not None:
+        raise InvalidAnswer(completion.problem)
+    return completion
 
 
 def with_form(messages: list[Message], model: type[BaseModel]) -> list[Message]:
@@ -205,6 +211,6 @@ def with_instruction(messages: list[Message], instruction: str) -> list[Message]
     return [*before, Message(last.speaker, f"{last.content}\n\n{instruction}")]
 
 
-def _correction(content: str, problem: InvalidAnswer) -> list[Message]:
-    question = f"That can't be read. {problem}\nAnswer again."
-    return [Message("assistant", content[:_MAX_QUOTE]), Message("user", question)]
+def _correction(completion: Completion) -> list[Message]:
+    question = f"That can't be read. {completion.problem}\nAnswer again."
+    return [Message("assistant", completion.content[:_MAX_QUOTE]), Message("user", question)]

@@ -14,7 +14,7 @@ from zorkgpt.bounded import MODEL_ANSWER, json_object, parse_json
 from zorkgpt.errors import MalformedResponse, OutOfBounds
 from zorkgpt.llm.cleaning import split_reasoning
 from zorkgpt.llm.failures import Failure, FailureKind, failure_of
-from zorkgpt.llm.messages import Message, ToolCall, Usage
+from zorkgpt.llm.messages import Completion, Message, ToolCall, Usage
 from zorkgpt.llm.settings import RoleSettings
 from zorkgpt.llm.structured import BARE_OBJECT, json_schema, with_form, with_instruction
 from zorkgpt.llm.tools import Toolbox
@@ -110,39 +110,6 @@ class Dialect:
             (not self.parallel, "one request at a time"),
         )
         return ", ".join(text for applies, text in parts if applies)
-
-
-@dataclass(frozen=True, slots=True)
-class RawAnswer:
-    """The parts of a response. `content` is "" if there is none."""
-
-    content: str
-    reasoning: str
-    usage: Usage
-    truncated: bool
-    instead: str = ""
-    """A description of the response if it has no answer, otherwise ""."""
-    tool_calls: tuple[ToolCall, ...] = ()
-    in_reasoning: bool = False
-    """Whether the server sent the whole answer as reasoning."""
-    limit: int | None = None
-    """The limit that was sent. None if none was."""
-    problem: str | None = None
-    """Why it is not understood. None if it is."""
-    clipped: int = 0
-    """The numbers that were outside of their bounds."""
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.content or self.tool_calls)
-
-    @property
-    def tokens_at_early_end(self) -> int | None:
-        """The tokens of an answer that was cut off below its limit. None if it wasn't, or if unknown."""
-        tokens = self.usage.completion_tokens
-        if not self.truncated or self.limit is None or tokens is None or self.usage.is_estimated:
-            return None
-        return tokens if tokens < self.limit - 1 else None
 
 
 def request(
@@ -380,32 +347,38 @@ def _add_part(calls: list[SimpleNamespace], part: Any) -> None:
         call.function.arguments = json.dumps(arguments)
 
 
-def read(response: Any, *, takes_calls: bool = False) -> RawAnswer:
+def read(response: Any, arguments: Mapping[str, Any]) -> Completion:
     """Read a response leniently. In practice, any field can be missing or have the wrong type.
 
     Args:
-        takes_calls: Whether tools were offered. If not, tool calls are ignored.
+        arguments: Those of the request. If they offer no tools, tool calls are ignored.
     """
-    choices = getattr(response, "choices", None)
-    choice = choices[0] if isinstance(choices, list | tuple) and choices else None
-    message = getattr(choice, "message", None)
+    choices, choice, message = _first(response)
     text = _text(getattr(message, "content", None))
     content, thought = split_reasoning(text)
     truncated = getattr(choice, "finish_reason", None) == "length"
     field = _text(getattr(message, "reasoning_content", None)) or _text(getattr(message, "reasoning", None))
-    calls = _calls(message) if takes_calls else ()
+    calls = _calls(message) if "tools" in arguments else ()
     in_reasoning = not (text.strip() or calls or truncated) and bool(field.strip())
     if in_reasoning:
         content, field = split_reasoning(field)[0] or field.strip(), ""
-    return RawAnswer(
-        content=content,
-        reasoning="\n".join(filter(None, (field.strip(), thought))),
+    return Completion(
+        content,
         usage=_usage(getattr(response, "usage", None)),
+        reasoning="\n".join(filter(None, (field.strip(), thought))),
         truncated=truncated,
-        instead="" if content or calls else _instead(response, choices, message, text),
         tool_calls=calls,
+        problem=None if content or calls else _instead(response, choices, message, text),
         in_reasoning=in_reasoning,
+        limit=arguments.get("max_tokens") or arguments.get("max_completion_tokens"),
     )
+
+
+def _first(response: Any) -> tuple[Any, Any, Any]:
+    """Return the choices of a response, the first one, and its message. None for what is missing."""
+    choices = getattr(response, "choices", None)
+    choice = choices[0] if isinstance(choices, list | tuple) and choices else None
+    return choices, choice, getattr(choice, "message", None)
 
 
 def _calls(message: Any) -> tuple[ToolCall, ...]:
@@ -454,9 +427,7 @@ def check_completion(response: Any) -> None:
     """
     if isinstance(response, str):
         raise MalformedResponse(response)
-    choices = getattr(response, "choices", None)
-    choice = choices[0] if isinstance(choices, list | tuple) and choices else None
-    message = getattr(choice, "message", None)
+    choices, _, message = _first(response)
     if message is None:
         raise ErrorInBody(response, _instead(response, choices, None, ""))
     MODEL_ANSWER.check_size(len(_text(getattr(message, "content", None))))
