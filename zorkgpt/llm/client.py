@@ -4,7 +4,6 @@ import inspect
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import Any
@@ -118,8 +117,6 @@ class LLMClient:
         self._connections: dict[str, Any] = {}
         self._dialects = {(status.base_url, status.model): status.dialect for status in known}
         self._lock = RLock()
-        self._turns: dict[str, RLock] = {}
-        """By the base URL of a server that answers one request at a time."""
         self._limits: dict[Role, int] = {}
         """The limits of the answers of roles that needed more than the configured ones."""
         self._failures: dict[Endpoint, int] = {}
@@ -327,12 +324,11 @@ class LLMClient:
         known = dialect = self._dialect(endpoint)
         # Importing the SDK may take seconds, which don't count.
         self._connection(role)
-        ends, streams = time.monotonic() + self.settings.deadline_s, self._streams
+        ends = time.monotonic() + self.settings.deadline_s
         while True:
-            arguments = wire.request(role_settings, messages, dialect, limit=limit, form=form, stream=streams)
+            arguments = wire.request(role_settings, messages, dialect, limit=limit, form=form, stream=self._streams)
             try:
-                with self._turn(endpoint) if not dialect.parallel else nullcontext():
-                    response = self._send(role, arguments, ends)
+                response = self._send(role, arguments, ends)
             except ConfigurationError:
                 raise
             # The SDK, its transport or a custom client may raise anything. `from None`, because their exceptions
@@ -343,15 +339,10 @@ class LLMClient:
                 if change is not None:
                     dialect = change
                 elif "stream" in arguments and self._hides_reason(error, endpoint):
-                    streams = False
-                elif isinstance(error, wire.CutStream) and dialect.parallel:
-                    dialect = replace(dialect, parallel=False)
-                    retries.repeats += 1
+                    dialect = replace(dialect, stream=False)
                 elif not self._wait(failure, retries, ends):
                     raise self._failed(role, failure) from None
                 continue
-            if self._streams and not streams and endpoint not in self._answered:
-                dialect = replace(dialect, stream=False)
             # If unchanged, keep the dialect that another thread may have adopted meanwhile.
             if dialect != known:
                 self._adopt(endpoint, dialect)
@@ -367,15 +358,10 @@ class LLMClient:
         """The observer of the present call. Nobody sees the one of background work."""
         return self._foreground if asked_for() is None else self._background
 
-    def _turn(self, endpoint: Endpoint) -> RLock:
-        """Return the lock of a server that answers one request at a time."""
-        with self._lock:
-            return self._turns.setdefault(endpoint[0], RLock())
-
     def _hides_reason(self, error: Exception, endpoint: Endpoint) -> bool:
-        """Return whether the same request without streaming may be answered, or refused with a reason."""
+        """Return whether the same request may be answered as a whole, or refused with a reason."""
         is_malformed = isinstance(error, MalformedResponse) and getattr(error, "body", None) is None
-        return isinstance(error, wire.EmptyStream) or (is_malformed and endpoint not in self._answered)
+        return isinstance(error, wire.BrokenStream) or (is_malformed and endpoint not in self._answered)
 
     def _wait(self, failure: Failure, retries: Retries, ends: float) -> bool:
         """Wait until the request can be sent again. Return whether it can."""

@@ -89,8 +89,6 @@ class Dialect:
     """Maximum tokens of prompt and answer together. None if unknown."""
     max_answer: int | None = None
     """Maximum tokens of an answer. None if unknown."""
-    parallel: bool = True
-    """Whether the server answers several requests at a time, instead of cutting off a stream for the next request."""
 
     @property
     def may_bound(self) -> bool:
@@ -107,7 +105,6 @@ class Dialect:
             (not self.system, "no system role"),
             (not self.stream, "no streaming"),
             (not self.tools, "no tools"),
-            (not self.parallel, "one request at a time"),
         )
         return ", ".join(text for applies, text in parts if applies)
 
@@ -282,12 +279,11 @@ def ignores_schema(content: str, model: type[BaseModel]) -> bool:
     return not isinstance(value, dict) or not set(json_schema(model)["required"]) <= set(value)
 
 
-class EmptyStream(MalformedResponse):
-    """A stream without an answer. Some servers only give the reason if the answer isn't streamed."""
+class BrokenStream(MalformedResponse):
+    """A stream without an answer or without its end.
 
-
-class CutStream(MalformedResponse):
-    """A stream that ended without an end of the answer. Some servers cut it off for the next request."""
+    Some servers give the reason only if the answer isn't streamed. Others cut off a stream for the next request.
+    """
 
 
 def joined(chunks: Any, on_token: Callable[[int], None]) -> Any:
@@ -324,9 +320,9 @@ def joined(chunks: Any, on_token: Callable[[int], None]) -> Any:
             on_token(tokens)
     message = SimpleNamespace(content="".join(content), reasoning_content="".join(reasoning), tool_calls=calls)
     if not begun:
-        raise EmptyStream("an empty stream")
+        raise BrokenStream("an empty stream")
     if finish_reason is None:
-        raise CutStream("a stream that was cut off")
+        raise BrokenStream("a stream that was cut off")
     choice = SimpleNamespace(message=message, finish_reason=finish_reason)
     return SimpleNamespace(choices=[choice], usage=usage)
 
