@@ -1,5 +1,6 @@
 """The row of a turn for `zorkgpt.record.experience`."""
 
+from game_interface.models import Transition
 from session.ground_truth import ground_truth
 from session.history import TurnRecord
 from session.outcome import (
@@ -14,7 +15,7 @@ from session.outcome import (
 from zorkgpt.directions import exit_name
 from zorkgpt.memory.models import outcome_of
 from zorkgpt.record.experience import ActionResult, ExperienceRow
-from zorkgpt.text import first_paragraph
+from zorkgpt.text import first_paragraph, normalized_action
 
 
 def row_of(turn: TurnRecord) -> ExperienceRow:
@@ -52,5 +53,17 @@ def row_of(turn: TurnRecord) -> ExperienceRow:
         reached=after.location_id,
         score=after.score,
         seen=tuple((item.num, item.name) for item in after.visible or ()),
+        tried=_tried(step),
         overruled=tuple(each.judge for each in turn.rejections if each.action == step.action),
+    )
+
+
+def _tried(step: Transition) -> tuple[int, ...]:
+    """Return the numbers of the things at hand that the action named, moved or changed."""
+    words = set(normalized_action(step.action).split())
+    changed = {move.number for move in step.moved if not move.by_itself}
+    changed |= {change.number for change in step.changed if not change.by_itself}
+    at_hand = {item.num: item.name for now in (step.before, step.after) for item in now.at_hand}
+    return tuple(
+        number for number, name in at_hand.items() if number in changed or words & set(name.lower().split()[-1:])
     )

@@ -99,26 +99,24 @@ def test_stated_destination_wins_over_objectives(graph):
 def test_untried_exits_elsewhere_have_routes_nearest_first(graph):
     for room, way in ((6, "east"), (6, "south"), (3, "west"), (1, "in"), (7, "south")):
         graph.add_exit(room, way)
-    assert untried_elsewhere(graph, 1) == (
+    assert untried_elsewhere(graph, 1, {}) == (
         UntriedWays(("west",), "Deep Cellar", 3, (RouteStep("down", 2), RouteStep("down", 3))),
         UntriedWays(
             ("east",), "Forest (location 6)", 6, (RouteStep("up", 4), RouteStep("north", 5), RouteStep("north", 6))
         ),
     )
-    assert untried_elsewhere(graph, None) == ()
+    assert untried_elsewhere(graph, None, {}) == ()
 
 
 def test_untried_things_elsewhere_are_listed(graph):
-    graph.things.add(1, 30, "lamp")
-    graph.things.add(2, 31, "rope")
-    assert untried_elsewhere(graph, 1) == (UntriedWays((), "Cellar", 2, (RouteStep("down", 2),), ("rope",)),)
-    assert untried_elsewhere(graph, 1, {31}) == ()
+    rope = UntriedWays((), "Cellar", 2, (RouteStep("down", 2),), ("rope",))
+    assert untried_elsewhere(graph, 1, {1: ("lamp",), 2: ("rope",), 7: ("boat",)}) == (rope,)
 
 
 def test_routes_mark_unproven_ways_back(graph):
     graph.add_exit(1, "in")
     back = (RouteStep("up", 2, unproven=True), RouteStep("up", 1, unproven=True))
-    assert untried_elsewhere(graph, 3) == (UntriedWays(("in",), "Hall", 1, back),)
+    assert untried_elsewhere(graph, 3, {}) == (UntriedWays(("in",), "Hall", 1, back),)
     memory = Memory("SUCCESS", "Ring", 1, "1", 5, "It scored.", "permanent", action="ring bell")
     found = known_points(graph, 3, lambda room: [memory] if room in (1, 7) else (), set())
     assert [(route.location_id, route.steps) for route in found] == [(1, back), (7, None)]

@@ -27,8 +27,6 @@ def test_file_has_the_documented_format(tmp_path):
     graph.add_failure(16, "s")
     graph.add_failure(15, "up")
     graph.add_failure(15, "up")
-    graph.things.add(15, 31, "rug")
-    graph.things.add_tried(30)
     graph.doors.add(15, "down", 30, "lid", DoorSign.FAILED_CLOSED)
     MapFile(tmp_path / FILE, graph).save()
     state = json.loads((tmp_path / FILE).read_text())
@@ -53,8 +51,6 @@ def test_file_has_the_documented_format(tmp_path):
         "exit_failure_counts": {"16_south": 1, "15_up": 2},
         "pruned_exits": {"15": ["up"]},
         "doors": [{"room": 15, "way": "down", "door": 30, "name": "lid", "sign": "failed closed"}],
-        "things": [{"thing": 31, "room": 15, "name": "rug"}],
-        "tried_things": [30],
         "other_moves": [],
         "contains": {},
     }

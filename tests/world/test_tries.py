@@ -1,7 +1,7 @@
 """Tests of what was tried at a place."""
 
 from zorkgpt.record.experience import ActionResult, Experience, ExperienceRow
-from zorkgpt.world.tries import tries_at
+from zorkgpt.world.tries import tries_at, untried_things
 
 CELLAR = 15
 
@@ -35,3 +35,19 @@ def test_exit_is_opened_by_what_preceded_every_opening():
     assert tries(rug, lid, opened).opened_by == {}
     again = ((2, action, outcome) for _, action, outcome in (shut, lamp, lid, opened))
     assert tries(shut, rug, lid, opened, *again).opened_by == {"down": ("open lid",)}
+
+
+def test_thing_is_untried_where_it_was_last_seen():
+    def looked(episode: int, place: int, *seen: tuple[int, str], tried: tuple[int, ...] = ()) -> ExperienceRow:
+        return ExperienceRow(episode, 1, place, "look", reached=place, seen=seen, tried=tried)
+
+    lamp, rope, rug = (30, "lamp"), (31, "rope"), (32, "rug")
+    earlier = Experience()
+    earlier.add(looked(1, 1, lamp, rope, rug))
+    assert untried_things(Experience(earlier)) == {1: ("lamp", "rope", "rug")}
+    experience = Experience(earlier)
+    experience.add(looked(2, 2, rope, tried=(32,)))
+    assert untried_things(experience) == {1: ("lamp",), 2: ("rope",)}
+    assert untried_things(experience, carried=[30]) == {2: ("rope",)}
+    experience.add(looked(2, 1))
+    assert untried_things(experience) == {2: ("rope",)}

@@ -10,7 +10,7 @@ from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_bundled_wal
 from zorkgpt.directions import exit_name
 from zorkgpt.record.experience import Experience
 from zorkgpt.world.movement import Move, MoveKind
-from zorkgpt.world.tries import tries_at
+from zorkgpt.world.tries import tries_at, untried_things
 
 pytestmark = pytest.mark.slow
 
@@ -92,12 +92,10 @@ def test_being_carried_off_is_not_a_walk(zork1, tmp_path):
 
 
 def test_unused_things_are_untried_where_they_were_seen(bundled_story, tmp_path):
-    manager = manager_in(tmp_path)
     with JerichoInterface(bundled_story, seed=BUNDLED_SEED) as game:
-        first, *_ = play(manager, game, ["look", "examine milestone", "take penny"])
-    room = first.before.location_id
-    assert {"copper penny", "milestone"} <= {item.name for item in first.after.visible}
-    graph = manager.graph
-    assert graph.things.at(room) == ("sea",)
-    graph.things.add(room + 1, next(item.num for item in first.after.visible if item.name == "sea"), "sea")
-    assert (graph.things.at(room), graph.things.at(room + 1)) == ((), ("sea",))
+        steps = play(manager_in(tmp_path), game, ["look", "examine milestone", "take penny"])
+    experience = Experience()
+    for number, step in enumerate(steps, 1):
+        experience.add(row_of(TurnRecord(1, number, step, "", "given", "")))
+    assert {"copper penny", "milestone"} <= {item.name for item in steps[0].after.visible}
+    assert untried_things(experience) == {steps[0].before.location_id: ("sea",)}

@@ -1,7 +1,7 @@
 """Exits, the player's destination and route, dangers, and known points, from the map and the memory."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from zorkgpt.directions import exit_name
 from zorkgpt.memory.credit import is_danger
@@ -105,19 +105,21 @@ def rooms_called(graph: MapGraph, text: str) -> tuple[str, dict[int, str]]:
     }
 
 
-def untried_elsewhere(graph: MapGraph, here: int | None, carried: Collection[int] = ()) -> tuple[UntriedWays, ...]:
+def untried_elsewhere(
+    graph: MapGraph, here: int | None, things: Mapping[Place, tuple[str, ...]]
+) -> tuple[UntriedWays, ...]:
     """Return the untried exits and things of other reachable places, the nearest first.
 
     Args:
-        carried: The numbers of the things that the player carries. They are left out.
+        things: The untried things by place.
     """
     if here is None:
         return ()
     places: list[UntriedWays] = []
     for room, ways in graph.routes(here).items():
-        exits, things = graph.untried(room), graph.things.at(room, carried)
-        if room != here and (exits or things):
-            places.append(UntriedWays(exits, graph.label(room), room, graph.steps(here, ways), things))
+        exits, there = graph.untried(room), things.get(room, ())
+        if room != here and (exits or there):
+            places.append(UntriedWays(exits, graph.label(room), room, graph.steps(here, ways), there))
     return tuple(places)
 
 

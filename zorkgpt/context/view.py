@@ -25,7 +25,7 @@ from zorkgpt.memory.retrieval import Recall
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import Danger, NoRoute, PlayerContext, Route
 from zorkgpt.world.graph import MapGraph
-from zorkgpt.world.tries import tries_at
+from zorkgpt.world.tries import tries_at, untried_things
 
 
 class Goals(Protocol):
@@ -120,7 +120,7 @@ class PlayerView:
             known_points=known_points(graph, here, self.recall, state.scored),
             route=route,
             no_route=destination if isinstance(destination, NoRoute) else None,
-            untried_elsewhere=untried_elsewhere(graph, here, carried),
+            untried_elsewhere=untried_elsewhere(graph, here, untried_things(state.experience, carried)),
             deadly_here=deadly_actions(graph, here, exits),
             changed=affected_objects(latest.transition) if latest else (),
             changed_by_themselves=changed_by_themselves(latest.transition) if latest else (),

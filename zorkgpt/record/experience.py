@@ -82,6 +82,8 @@ class ExperienceRow:
     """The score after it. None if unknown."""
     seen: tuple[tuple[int, str], ...] = ()
     """The numbers and names of the things in sight after it, without those carried."""
+    tried: tuple[int, ...] = ()
+    """The numbers of the things at hand that it named, moved or changed."""
     overruled: tuple[str, ...] = ()
     """The judges that had rejected it."""
 
@@ -119,10 +121,12 @@ class Experience:
         """Action → how often each outcome occurred, in all episodes."""
         self.latest: dict[Place, ExperienceRow] = {}
         """Place → the last row that ended there, in all episodes, the latest row last."""
+        self.tried: set[int] = set()
+        """The numbers of the things that an action has named, moved or changed, in all episodes."""
         self._overruling: dict[str, list[ExperienceRow]] = {}
         if self.earlier is not None:
             self.outcomes = {action: counts.copy() for action, counts in self.earlier.outcomes.items()}
-            self.latest = dict(self.earlier.latest)
+            self.latest, self.tried = dict(self.earlier.latest), set(self.earlier.tried)
 
     def add(self, row: ExperienceRow) -> None:
         """Append a row."""
@@ -132,6 +136,7 @@ class Experience:
         self.outcomes.setdefault(row.action, Counter())[row.outcome] += 1
         self.latest.pop(row.reached, None)
         self.latest[row.reached] = row
+        self.tried.update(row.tried)
         for judge in row.overruled:
             self._overruling.setdefault(judge, []).append(row)
 

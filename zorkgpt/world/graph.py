@@ -19,7 +19,6 @@ from zorkgpt.world.connections import UNPROVEN_CONFIDENCE, Connection, Connectio
 from zorkgpt.world.doors import Doors, DoorSign
 from zorkgpt.world.movement import PLACE_KILLS, WAYS, Move, MoveKind
 from zorkgpt.world.routes import DangerousSpot, PricedWay, RoutePlanner, Routes, RouteStep
-from zorkgpt.world.tries import UntriedThings
 
 log = logging.getLogger("zorkgpt.world")
 
@@ -75,7 +74,6 @@ class MapGraph:
         """(room, exit) → the number of times that the exit led nowhere since it last worked."""
         self.moves = OtherMoves()
         self.doors = Doors(self.connections, self._changed)
-        self.things = UntriedThings()
         self.learned_turns: dict[int, int] = {}
         """Episode → the last turn of it that this map includes."""
         self._planner.clear()
@@ -301,10 +299,6 @@ class MapGraph:
                 {"room": room, "way": way, "door": number, "name": name, "sign": str(sign)}
                 for room, way, number, name, sign in self.doors.evidence()
             ],
-            "things": [
-                {"thing": number, "room": room, "name": name} for number, (room, name) in self.things.seen.items()
-            ],
-            "tried_things": sorted(self.things.tried),
             "other_moves": [
                 {"from": move.from_id, "way": move.way, "to": move.to_id, "kind": str(move.kind), "times": times}
                 for move, times in self.moves.counts.items()
@@ -341,9 +335,6 @@ class MapGraph:
         for found in state.get("doors", ()):
             place = int(found["room"]), str(found["way"])
             self.doors.add(*place, int(found["door"]), str(found["name"]), DoorSign(found["sign"]))
-        for thing in state.get("things", ()):
-            self.things.add(int(thing["room"]), int(thing["thing"]), str(thing["name"]))
-        self.things.tried.update(map(int, state.get("tried_things", ())))
         for move in state.get("other_moves", ()):
             kept = Move(int(move["from"]), str(move["way"]), int(move["to"]), MoveKind(move["kind"]))
             self.add_move(kept)

@@ -5,14 +5,13 @@ from collections.abc import Iterable
 from game_interface.models import Transition
 from session.outcome import worked
 from zorkgpt.directions import exit_name
-from zorkgpt.text import normalized_action
 from zorkgpt.world.doors import DoorSign
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.movement import Move, MoveKind, led_nowhere, move_of
 
 
 class MapLearner:
-    """Adds moves, failed exits and things to a map."""
+    """Adds moves, failed exits and doors to a map."""
 
     def __init__(self, graph: MapGraph) -> None:
         self._graph = graph
@@ -24,7 +23,7 @@ class MapLearner:
             self._graph.add_exit(location_id, direction)
 
     def learn(self, step: Transition, exits: Iterable[str] = ()) -> None:
-        """Add what an action shows: a move, a failed exit, or things.
+        """Add what an action shows: a move, or a failed exit.
 
         Args:
             exits: The exits that the response names.
@@ -46,24 +45,8 @@ class MapLearner:
         room_id = step.before.location_id
         if room_id is not None and worked(step) and step.after.location_id == room_id:
             self._graph.reopen(room_id)
-        self._learn_things(step)
         if step.after.location is not None:
             self.add_place(step.after.location.num, step.after.location.name, exits)
-
-    def _learn_things(self, step: Transition) -> None:
-        """Add the things in sight, and those that the action named or changed as tried."""
-        words = set(normalized_action(step.action).split())
-        changed = {move.number for move in step.moved if not move.by_itself}
-        changed |= {change.number for change in step.changed if not change.by_itself}
-        for now in (step.before, step.after):
-            for item in now.at_hand:
-                if item.num in changed or (words & set(item.name.lower().split()[-1:])):
-                    self._graph.things.add_tried(item.num)
-        if step.after.location is not None:
-            carried = {item.num for item in step.after.carried or ()}
-            for item in step.after.visible or ():
-                if item.num not in carried:
-                    self._graph.things.add(step.after.location.num, item.num, item.name)
 
     def _learn_doors(self, step: Transition, move: Move) -> None:
         beyond = {door.num for door in step.after.doors}

@@ -1,4 +1,4 @@
-"""The actions that failed at a place and those that opened its exits, and the things that nobody has tried."""
+"""The actions that failed at a place and those that opened its exits, and the untried things of all places."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -47,26 +47,19 @@ def tries_at(experience: Experience, place: Place) -> PlaceTries:
     return PlaceTries(failed, {way: actions for way, actions in opened_by.items() if actions})
 
 
-class UntriedThings:
-    """Things that no action has named or changed."""
+def untried_things(experience: Experience, carried: Collection[int] = ()) -> dict[Place, tuple[str, ...]]:
+    """Return place → the names of the things there that no action has named or changed.
 
-    def __init__(self) -> None:
-        self.seen: dict[int, tuple[int, str]] = {}
-        """Object number → the room where an untried thing was last seen, and its name."""
-        self.tried: set[int] = set()
-        """The objects that an action has named or changed."""
+    A thing is where it was last seen, unless the player has looked there without seeing it.
 
-    def add(self, room_id: int, number: int, name: str) -> None:
-        """Record that a thing was seen in a room."""
-        if number not in self.tried:
-            self.seen[number] = room_id, name
-
-    def add_tried(self, number: int) -> None:
-        """Record that an action named or changed a thing."""
-        self.tried.add(number)
-        self.seen.pop(number, None)
-
-    def at(self, room_id: int, carried: Collection[int] = ()) -> tuple[str, ...]:
-        """Return the names of the untried things that were last seen in a room and are not carried."""
-        things = self.seen.items()
-        return tuple(sorted({name for number, (room, name) in things if room == room_id and number not in carried}))
+    Args:
+        carried: The numbers of things to leave out.
+    """
+    seen: dict[int, tuple[Place, str]] = {}
+    for place, row in experience.latest.items():
+        seen |= {number: (place, name) for number, name in row.seen}
+    untried: dict[Place, set[str]] = {}
+    for number in seen.keys() - experience.tried - set(carried):
+        place, name = seen[number]
+        untried.setdefault(place, set()).add(name)
+    return {place: tuple(sorted(names)) for place, names in untried.items()}
