@@ -1,5 +1,8 @@
 """Tests of what was tried at a place."""
 
+from dataclasses import replace
+
+from game_interface.models import Item, Location, Observation
 from zorkgpt.record.experience import ActionResult, Experience, ExperienceRow
 from zorkgpt.world.tries import tries_at, untried_things
 
@@ -42,12 +45,13 @@ def test_thing_is_untried_where_it_was_last_seen():
         return ExperienceRow(episode, 1, place, "look", reached=place, seen=seen, tried=tried)
 
     lamp, rope, rug = (30, "lamp"), (31, "rope"), (32, "rug")
+    away = Observation(Location(9, "Attic"), (), (), (), None, None)
     earlier = Experience()
     earlier.add(looked(1, 1, lamp, rope, rug))
-    assert untried_things(Experience(earlier)) == {1: ("lamp", "rope", "rug")}
+    assert untried_things(Experience(earlier), away) == {9: (), 1: ("lamp", "rope", "rug")}
     experience = Experience(earlier)
     experience.add(looked(2, 2, rope, tried=(32,)))
-    assert untried_things(experience) == {1: ("lamp",), 2: ("rope",)}
-    assert untried_things(experience, carried=[30]) == {2: ("rope",)}
+    assert untried_things(experience, away) == {9: (), 2: ("rope",), 1: ("lamp",)}
+    assert untried_things(experience, replace(away, carried=(Item(*lamp),))) == {9: (), 2: ("rope",), 1: ()}
     experience.add(looked(2, 1))
-    assert untried_things(experience) == {2: ("rope",)}
+    assert untried_things(experience, away) == {9: (), 1: (), 2: ("rope",)}

@@ -98,4 +98,4 @@ def test_unused_things_are_untried_where_they_were_seen(bundled_story, tmp_path)
     for number, step in enumerate(steps, 1):
         experience.add(row_of(TurnRecord(1, number, step, "", "given", "")))
     assert {"copper penny", "milestone"} <= {item.name for item in steps[0].after.visible}
-    assert untried_things(experience) == {steps[0].before.location_id: ("sea",)}
+    assert untried_things(experience, steps[-1].after) == {steps[0].before.location_id: ("sea",)}

@@ -110,7 +110,6 @@ class PlayerView:
         here = now.location_id
         destination = self._destination(here, context.recent)
         exits = exits_of(graph, here, tries_at(state.experience, here))
-        carried = {item.num for item in now.carried or now.inventory or ()}
         route = route_to(graph, here, destination) if isinstance(destination, int) else None
         return replace(
             context,
@@ -120,7 +119,7 @@ class PlayerView:
             known_points=known_points(graph, here, self.recall, state.scored),
             route=route,
             no_route=destination if isinstance(destination, NoRoute) else None,
-            untried_elsewhere=untried_elsewhere(graph, here, untried_things(state.experience, carried)),
+            untried_elsewhere=untried_elsewhere(graph, here, untried_things(state.experience, now)),
             deadly_here=deadly_actions(graph, here, exits),
             changed=affected_objects(latest.transition) if latest else (),
             changed_by_themselves=changed_by_themselves(latest.transition) if latest else (),

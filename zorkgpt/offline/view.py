@@ -23,7 +23,7 @@ from zorkgpt.text import normalized_action
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.movement import PLACE_KILLS
 from zorkgpt.world.routes import DangerousSpot, Routes
-from zorkgpt.world.tries import tries_at
+from zorkgpt.world.tries import things_seen, tries_at
 
 SOMEWHERE = 0
 """The number of an unknown location. No object has it."""
@@ -112,25 +112,12 @@ class TurnView:
             before=self.earlier.tries(room),
             failed_before=_failed_at(self.earlier, len(self.earlier.rows), room),
             remembered=self.remembered_at(room),
-            things=tuple(self._things.get(room, ())),
+            things=self._things.get(room, ()),
         )
 
     @cached_property
-    def _things(self) -> dict[int, list[Item]]:
-        """Place → the things that were last seen there and not elsewhere since, except carried ones."""
-        now = self.context.observation
-        here = tuple((item.num, item.name) for item in now.visible or ())
-        seen: dict[Place, tuple[tuple[int, str], ...]] = {self.here: here}
-        seen |= {row.reached: row.seen for row in reversed(self.experience.latest.values()) if row.reached not in seen}
-        place_of: dict[int, Place] = dict.fromkeys((item.num for item in now.carried or now.inventory or ()), CARRIED)
-        for place, things in seen.items():
-            for number, _ in things:
-                place_of.setdefault(number, place)
-        return {
-            place: [Item(number, name) for number, name in things if place_of[number] == place]
-            for place, things in seen.items()
-            if isinstance(place, int)
-        }
+    def _things(self) -> dict[Place, tuple[Item, ...]]:
+        return things_seen(self.experience, self.context.observation)
 
     @cached_property
     def tried(self) -> frozenset[str]:

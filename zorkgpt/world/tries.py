@@ -1,10 +1,11 @@
 """The actions that failed at a place and those that opened its exits, and the untried things of all places."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
 
+from game_interface.models import Item, Observation
 from zorkgpt.directions import canonical_direction
 from zorkgpt.record.experience import ActionResult, Experience, Place
 
@@ -47,19 +48,22 @@ def tries_at(experience: Experience, place: Place) -> PlaceTries:
     return PlaceTries(failed, {way: actions for way, actions in opened_by.items() if actions})
 
 
-def untried_things(experience: Experience, carried: Collection[int] = ()) -> dict[Place, tuple[str, ...]]:
-    """Return place → the names of the things there that no action has named or changed.
+def things_seen(experience: Experience, now: Observation) -> dict[Place, tuple[Item, ...]]:
+    """Return place → the things that were last seen there and not elsewhere since, without those carried."""
+    seen: dict[Place, tuple[tuple[int, str], ...]] = {
+        now.location_id: tuple((item.num, item.name) for item in now.visible or ())
+    }
+    seen |= {place: row.seen for place, row in reversed(experience.latest.items()) if place not in seen}
+    found, things = {item.num for item in now.carried or now.inventory or ()}, dict[Place, tuple[Item, ...]]()
+    for place, there in seen.items():
+        things[place] = tuple(Item(number, name) for number, name in there if number not in found)
+        found.update(number for number, _ in there)
+    return things
 
-    A thing is where it was last seen, unless the player has looked there without seeing it.
 
-    Args:
-        carried: The numbers of things to leave out.
-    """
-    seen: dict[int, tuple[Place, str]] = {}
-    for place, row in experience.latest.items():
-        seen |= {number: (place, name) for number, name in row.seen}
-    untried: dict[Place, set[str]] = {}
-    for number in seen.keys() - experience.tried - set(carried):
-        place, name = seen[number]
-        untried.setdefault(place, set()).add(name)
-    return {place: tuple(sorted(names)) for place, names in untried.items()}
+def untried_things(experience: Experience, now: Observation) -> dict[Place, tuple[str, ...]]:
+    """Return place → the names of the things there that no action has named, moved or changed."""
+    return {
+        place: tuple(sorted({item.name for item in there if item.num not in experience.tried}))
+        for place, there in things_seen(experience, now).items()
+    }
