@@ -21,7 +21,8 @@ from pathlib import Path
 from benchmarks.publish import Table, markdown
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
-from orchestration.players import PLAYERS, PlayerChoice, rules_player
+from orchestration.player_choice import PlayerChoice
+from orchestration.players import PLAYERS, rules_player
 from session.game_configuration import GameConfiguration
 from tests.fixtures import own_stories
 from zorkgpt.evals.results import interval

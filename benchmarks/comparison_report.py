@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks.performance_metrics import PARTS, Figure, add_arguments, measured, table
 from game_interface.story import find_story
-from orchestration.players import PlayerChoice
+from orchestration.player_choice import PlayerChoice
 from session.game_configuration import GameConfiguration
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.executor import RunOutcome

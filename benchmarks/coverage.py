@@ -32,7 +32,7 @@ from pathlib import Path
 from benchmarks.publish import Table, markdown, publish
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
-from orchestration.players import PlayerChoice
+from orchestration.player_choice import PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from tests.fixtures import own_stories

@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.dedup import DATA, pairs_in
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
-from orchestration.players import PlayerChoice
+from orchestration.player_choice import PlayerChoice
 from session.game_configuration import GameConfiguration
 from zorkgpt.embeddings.choose import choose_provider
 from zorkgpt.log import get_logger

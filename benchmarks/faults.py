@@ -51,7 +51,7 @@ from benchmarks.publish import Table, markdown, publish
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
-from orchestration.players import PlayerChoice, choose_player
+from orchestration.player_choice import PlayerChoice, choose_player
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from tests.fixtures.chat_server import Answer, Body, ChatServer, Disconnect, Reply, Request, Status

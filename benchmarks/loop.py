@@ -32,7 +32,7 @@ from types import FrameType
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import Story, find_story
 from orchestration.assembly import RunOptions, assemble
-from orchestration.players import PlayerChoice, choose_player
+from orchestration.player_choice import PlayerChoice, choose_player
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from tests.fixtures.chat_server import Answer, ChatServer, Request

@@ -35,7 +35,7 @@ from benchmarks.replay import Replay, commands_of, differences
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
-from orchestration.players import PlayerChoice
+from orchestration.player_choice import PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from zorkgpt.directions import exit_name

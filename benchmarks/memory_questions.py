@@ -23,7 +23,7 @@ from rich.table import Table
 
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
-from orchestration.players import PlayerChoice
+from orchestration.player_choice import PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from tests.fixtures.chatty_model import ChattyLLM

@@ -20,7 +20,7 @@ from time import process_time
 from benchmarks.publish import Table, markdown, publish
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
-from orchestration.players import PlayerChoice
+from orchestration.player_choice import PlayerChoice
 from session.game_configuration import GameConfiguration
 
 

@@ -37,7 +37,7 @@ from benchmarks.stale_judge import Judge
 from game_interface.story import find_story
 from orchestration import services
 from orchestration.assembly import RunOptions, assemble
-from orchestration.players import PlayerChoice
+from orchestration.player_choice import PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from tests.fixtures import own_stories

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
-from orchestration.players import PlayerChoice
+from orchestration.player_choice import PlayerChoice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord

@@ -230,7 +230,7 @@ def cost_of_watchers(folder: Path, pairs: int, watchers: int, *, turns: int, del
 
 def _time(workdir: Path, turns: int, delay_s: float) -> float:
     from orchestration.assembly import RunOptions, assemble
-    from orchestration.players import PlayerChoice
+    from orchestration.player_choice import PlayerChoice
     from session.game_configuration import GameConfiguration
 
     config = GameConfiguration(

@@ -15,7 +15,7 @@ from session.history import TurnRecord
 from zorkgpt.context.turns import summarized, unsummarized
 from zorkgpt.context.view import PlayerView
 from zorkgpt.errors import LLMError
-from zorkgpt.llm.messages import LLM
+from zorkgpt.llm.model import LLM
 from zorkgpt.memory.episode import recent_turns
 from zorkgpt.player import PlayerContext
 from zorkgpt.runlog.episode_log import EpisodeLog

@@ -28,7 +28,7 @@ from zorkgpt.context.view import PlayerView
 from zorkgpt.critic import Critic
 from zorkgpt.delegating_players import FollowingPlayer
 from zorkgpt.knowledge.synthesis import ModelKnowledgeSynthesizer
-from zorkgpt.llm.messages import LLM
+from zorkgpt.llm.model import LLM
 from zorkgpt.objectives.finder import ModelObjectiveFinder
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 from zorkgpt.offline.objectives import RuleObjectiveFinder

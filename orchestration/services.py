@@ -14,7 +14,7 @@ from game_interface.story import Story
 from managers.background import BackgroundQuestions
 from managers.map_manager import MapManager
 from managers.model_calls import ModelCalls
-from orchestration.players import PlayerChoice
+from orchestration.player_choice import PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from zorkgpt.agent import reader
@@ -26,7 +26,7 @@ from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.llm.background_work import BackgroundLLM
 from zorkgpt.llm.client import OPENAI_URL
 from zorkgpt.llm.connection import connect_openai
-from zorkgpt.llm.messages import LLM
+from zorkgpt.llm.model import LLM
 from zorkgpt.llm.progress import CurrentCall
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
-from orchestration.players import choose_player
+from orchestration.player_choice import choose_player
 from session.game_configuration import GameConfiguration
 from zorkgpt.viewer.export import export_run
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
-from orchestration.players import choose_player
+from orchestration.player_choice import choose_player
 from session.game_configuration import GameConfiguration
 from zorkgpt.cli.display import ScreenDisplay
 from zorkgpt.cli.status import RunProgress, Status, StatusLine

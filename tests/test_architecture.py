@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import networkx
 import pytest
 
 from benchmarks.frames import measured
@@ -31,6 +32,26 @@ def test_glossary_is_sorted_without_duplicates():
 @pytest.mark.parametrize(("word", "module", "name"), GLOSSARY)
 def test_every_glossary_term_has_a_definition(word, module, name):
     assert name in defined_in(ROOT / module)
+
+
+def imports_of(path: Path) -> set[str]:
+    """Return the modules of the product that a module imports anywhere, also in functions and for type checkers."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} & NAMES.keys() or {node.module}
+    return found & NAMES.keys()
+
+
+NAMES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in MODULES}
+
+
+def test_no_module_imports_itself_through_others():
+    graph = networkx.DiGraph((name, other) for name, path in NAMES.items() for other in imports_of(path) - {name})
+    assert graph.number_of_edges() > 1_000
+    assert [sorted(circle) for circle in networkx.strongly_connected_components(graph) if len(circle) > 1] == []
 
 
 TYPE_PARAMETERS = {"TypeVar", "ParamSpec"}

@@ -12,7 +12,8 @@ from zorkgpt.context.sections import DEFAULT_BUDGETS, Budgets, turns_shown
 from zorkgpt.context.tools import MOST_CALLS, RESULT_TOKENS, AgentTools
 from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachable, OutOfBounds
 from zorkgpt.llm.client import Reader
-from zorkgpt.llm.messages import LLM, Completion, Message, ToolCall
+from zorkgpt.llm.messages import Completion, Message, ToolCall
+from zorkgpt.llm.model import LLM
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.tools import Toolbox, written_calls
 from zorkgpt.llm.wire import RequestForm

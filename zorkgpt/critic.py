@@ -12,7 +12,8 @@ from zorkgpt.context.prompt import CRITIC, CRITIC_BUDGETS, prompt_sections
 from zorkgpt.context.prompt_section import sentences
 from zorkgpt.directions import exit_name
 from zorkgpt.errors import LLMError
-from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.messages import Message
+from zorkgpt.llm.model import LLM
 from zorkgpt.llm.roles import Role
 from zorkgpt.log import get_logger
 from zorkgpt.player import AgentDecision, PlayerContext

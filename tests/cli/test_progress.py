@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from orchestration.players import PlayerChoice
+from orchestration.player_choice import PlayerChoice
 from session.history import TurnRecord, UsageTotals
 from tests.fixtures.clock import Clock
 from tests.fixtures.runs import a_run, a_walkthrough, turns_of

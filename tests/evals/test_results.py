@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from game_interface.story import find_story
-from orchestration.players import choose_player
+from orchestration.player_choice import choose_player
 from session.game_configuration import GameConfiguration
 from tests.fixtures.chat_server import Answer, ChatServer
 from tests.fixtures.evaluations import TO_THE_ORCHARD, a_run, renamed

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from orchestration.players import PlayerChoice
+from orchestration.player_choice import PlayerChoice
 from session.game_configuration import GameConfiguration
 from tests.fixtures.evaluations import TO_THE_ORCHARD, a_run
 from tests.fixtures.saved import write_checkpoint

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
-from orchestration.players import choose_player
+from orchestration.player_choice import choose_player
 from session.game_configuration import GameConfiguration
 from tests.fixtures.chat_server import Answer, ChatServer
 from tests.fixtures.evaluations import PEAR_LEFT, TO_THE_ORCHARD, a_run

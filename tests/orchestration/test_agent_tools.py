@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration.players import PlayerChoice
+from orchestration.player_choice import PlayerChoice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from tests.fixtures import runs
 from tests.fixtures.chat_server import Answer, ChatServer, Status

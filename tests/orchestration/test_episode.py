@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from orchestration.players import choose_player
+from orchestration.player_choice import choose_player
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from tests.fixtures.memory import memory

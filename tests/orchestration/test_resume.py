@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from game_interface.story import find_story
-from orchestration.players import PLAYERS, PlayerChoice
+from orchestration.player_choice import PlayerChoice
+from orchestration.players import PLAYERS
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.history import TurnRecord
 from tests.fixtures.kills import kill, killed

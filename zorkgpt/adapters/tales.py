@@ -13,7 +13,7 @@ from threading import Thread
 from typing import Any
 
 from orchestration.assembly import RunOptions, assemble
-from orchestration.players import choose_player
+from orchestration.player_choice import choose_player
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.game_configuration import GameConfiguration
 from zorkgpt.adapters.text_game import TextGame, TurnResult

@@ -16,7 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from orchestration.players import PlayerChoice
+from orchestration.player_choice import PlayerChoice
 from session.history import Rejection, TurnRecord
 from zorkgpt.cli.status import RunProgress, StatusLine
 from zorkgpt.delegating_players import FOLLOWED

@@ -11,7 +11,7 @@ from rich.text import Text
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import Story
 from orchestration.assembly import prepare_workdir
-from orchestration.players import choose_player
+from orchestration.player_choice import choose_player
 from session.game_configuration import GameConfiguration
 from zorkgpt.cli.display import console_for
 from zorkgpt.cli.games import facts_line

@@ -13,7 +13,8 @@ import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from game_interface.story import find_story
-from orchestration.players import PLAYERS, PlayerChoice, choose_player
+from orchestration.player_choice import PlayerChoice, choose_player
+from orchestration.players import PLAYERS
 from session.game_configuration import GameConfiguration
 from zorkgpt.cli.display import console_for
 from zorkgpt.cli.options import EvalOptions

@@ -34,7 +34,7 @@ from zorkgpt.text import number_of, visible
 
 if TYPE_CHECKING:
     from game_interface.story import Story
-    from zorkgpt.llm.messages import LLM
+    from zorkgpt.llm.model import LLM
     from zorkgpt.memory.editing import Edit
     from zorkgpt.memory.manager import SimpleMemoryManager
     from zorkgpt.memory.storage.sql_store import Store

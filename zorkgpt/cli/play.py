@@ -17,7 +17,8 @@ from rich.text import Text
 from game_interface.core.coverage import CONSEQUENCES
 from game_interface.story import Story, find_story
 from orchestration.assembly import RunOptions, assemble, claim_workdir
-from orchestration.players import PLAYERS, PlayerChoice, choose_player
+from orchestration.player_choice import PlayerChoice, choose_player
+from orchestration.players import PLAYERS
 from orchestration.zork_orchestrator_v2 import Watcher
 from session.game_configuration import LOG_FILE, GameConfiguration
 from session.history import TurnRecord

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from game_interface.story import Story
-from orchestration.players import PlayerChoice
+from orchestration.player_choice import PlayerChoice
 from session.game_configuration import LOG_FILE, GameConfiguration
 from zorkgpt.cli.display import score_line
 from zorkgpt.errors import MemoryStoreError

@@ -12,7 +12,8 @@ from pydantic import BaseModel, Field
 
 from session.game_state import GameState
 from zorkgpt.context.prompt_section import newest, sentences, shortened
-from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.messages import Message
+from zorkgpt.llm.model import LLM
 from zorkgpt.llm.roles import Role
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn

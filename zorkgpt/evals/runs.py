@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from game_interface.story import Story, load_story
 from orchestration.assembly import RunOptions, assemble
-from orchestration.players import PlayerChoice
+from orchestration.player_choice import PlayerChoice
 from session.game_configuration import LOG_FILE, GameConfiguration
 from session.history import TurnRecord
 from zorkgpt.bounded import saved_json

@@ -10,7 +10,8 @@ from session.experience import row_of
 from session.history import TurnRecord
 from session.outcome import failed, visible_outcome
 from zorkgpt.knowledge.lines import KnowledgeSection, Lessons, contradictions, line_of
-from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.messages import Message
+from zorkgpt.llm.model import LLM
 from zorkgpt.llm.roles import Role
 from zorkgpt.memory.models import Memory
 from zorkgpt.prompts.render import render

@@ -13,7 +13,8 @@ from threading import Thread
 from typing import Any
 
 from zorkgpt.extras import importing
-from zorkgpt.llm.messages import LLM, Answer, Completion, Message
+from zorkgpt.llm.messages import Answer, Completion, Message
+from zorkgpt.llm.model import LLM
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import ask_for
 from zorkgpt.llm.tools import Toolbox

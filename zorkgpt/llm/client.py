@@ -24,7 +24,8 @@ from zorkgpt.llm import wire
 from zorkgpt.llm.background_work import asked_for
 from zorkgpt.llm.connection import connect_openai
 from zorkgpt.llm.failures import Failure, FailureKind, Retries, as_llm_error, backoff_s, failure_of, scrubbed
-from zorkgpt.llm.messages import LLM, Answer, Completion, Message
+from zorkgpt.llm.messages import Answer, Completion, Message
+from zorkgpt.llm.model import LLM
 from zorkgpt.llm.progress import CurrentCall
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings

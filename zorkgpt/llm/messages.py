@@ -1,14 +1,10 @@
-"""The messages of a chat, its completion, and the protocol of a model."""
+"""The messages of a chat, and its completion."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
-
-from zorkgpt.llm.roles import Role
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-
-    from zorkgpt.llm.tools import Toolbox
 
 Answer = TypeVar("Answer", bound="BaseModel")
 
@@ -83,25 +79,3 @@ class Completion:
         if not self.truncated or self.limit is None or tokens is None or self.usage.is_estimated:
             return None
         return tokens if tokens < self.limit - 1 else None
-
-
-class LLM(Protocol):
-    """Anything that completes a chat."""
-
-    def complete(
-        self,
-        messages: list[Message],
-        *,
-        role: Role,
-        response_model: type[Answer] | None = None,
-        tools: "Toolbox | None" = None,
-    ) -> Completion:
-        """Ask the model of this role.
-
-        With a `response_model`, `parsed` is an instance of it. With `tools` instead, the model may answer, call tools,
-        or both. If the server supports no tools, it is asked without them.
-
-        Raises:
-            LLMError: If there is no usable answer after the retries.
-        """
-        ...

@@ -14,7 +14,7 @@ from weakref import WeakSet
 from zorkgpt import telemetry
 from zorkgpt.errors import MemoryEditError, MemoryRefused, MemoryStoreError
 from zorkgpt.extras import missing_extra
-from zorkgpt.llm.messages import LLM
+from zorkgpt.llm.model import LLM
 from zorkgpt.log import get_logger
 from zorkgpt.memory.checks import (
     check_episode,

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema, model_validator
 
 from zorkgpt.memory.claims import Claim
-from zorkgpt.memory.models import Category, MemoryKind, MemoryStatus, Persistence
+from zorkgpt.memory.kinds import Category, MemoryKind, MemoryStatus, Persistence
 
 _CONTENT = ("category", "memory_title", "memory_text", "persistence")
 MOST_FURTHER_FACTS = 3

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from zorkgpt import telemetry
 from zorkgpt.errors import FileError, MemoryStoreError, StateError, reason_of
-from zorkgpt.llm.messages import LLM
+from zorkgpt.llm.model import LLM
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.by_place import MemoriesByPlace
 from zorkgpt.memory.checks import check_episode, check_name, check_turn, checked_memory

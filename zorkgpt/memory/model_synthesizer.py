@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from zorkgpt.errors import InvalidAnswer
-from zorkgpt.llm.messages import LLM
+from zorkgpt.llm.model import LLM
 from zorkgpt.llm.roles import Role
 from zorkgpt.log import get_logger
 from zorkgpt.memory.answers import CategoryWanted, MemorySynthesisResponse, PersistenceWanted

@@ -11,7 +11,8 @@ from pydantic import BaseModel, Field, field_validator
 from game_interface.models import Observation
 from session.history import TurnRecord
 from session.outcome import visible_outcome
-from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.messages import Message
+from zorkgpt.llm.model import LLM
 from zorkgpt.llm.roles import Role
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.objectives.models import (

@@ -1,9 +1,10 @@
 """The events of episodes in the database of a story folder."""
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
+
+from zorkgpt.record.database import RecordDatabase
 
 EVENTS_SCHEMA = """
 CREATE TABLE zorkgpt_events (
@@ -63,29 +64,10 @@ class EventRow(NamedTuple):
     content: str
 
 
-class EventDatabase(Protocol):
-    """A database with the table of events. Parameters are written as `%s`. Every method may raise an error."""
-
-    def transaction(self) -> AbstractContextManager[object]:
-        """Begin a transaction, which is committed at the end of the block, unless the block raises.
-
-        It survives a kill of the process, but perhaps not a power failure.
-        """
-        ...
-
-    def rows(self, query: str, parameters: Sequence[object] | None = None) -> list[tuple[Any, ...]]:
-        """Return the result of a query."""
-        ...
-
-    def put(self, query: str, parameters: Iterable[Sequence[object]]) -> None:
-        """Execute a statement for each set of parameters."""
-        ...
-
-
 class Events:
     """The events of all episodes of a record, in order. Episodes have different numbers, whatever their folders."""
 
-    def __init__(self, database: EventDatabase) -> None:
+    def __init__(self, database: RecordDatabase) -> None:
         self._database = database
 
     def add(self, episode: int, *events: EventRow, replacing: Iterable[EventKind] = ()) -> None:

@@ -5,7 +5,8 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field
 
-from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.messages import Message
+from zorkgpt.llm.model import LLM
 from zorkgpt.llm.roles import Role
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.world import TEXT_ADVENTURE, World

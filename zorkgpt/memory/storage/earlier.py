@@ -15,8 +15,8 @@ from zorkgpt.memory.storage.lasting import Heading
 from zorkgpt.memory.storage.postgres import PostgresDatabase, is_postgres
 from zorkgpt.memory.storage.section import episodes_of_memories, parse_section
 from zorkgpt.memory.storage.sqlite import FIRST_JOURNAL, FIRST_KIND, SqliteDatabase, is_sqlite
-from zorkgpt.memory.storage.tables import Rows
 from zorkgpt.memory.storage.traces import Traces, record_without, text_without
+from zorkgpt.record.database import RecordDatabase
 
 
 class EarlierStore:
@@ -96,7 +96,7 @@ def earlier_store(address: str | Path) -> EarlierStore | None:
     return EarlierStore(database, _document(database))
 
 
-def _document(database: Rows) -> Document:
+def _document(database: RecordDatabase) -> Document:
     """Return the memory file that the rows make up."""
     bodies: dict[int, list[bytes]] = defaultdict(list)
     for section, lead, entry in database.rows("SELECT section, lead, entry FROM zorkgpt_memories ORDER BY section, id"):

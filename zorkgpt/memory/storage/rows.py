@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import reduce
 from itertools import groupby
 from sys import maxsize
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from zorkgpt.memory.ids import AFTER_DIGITS
 from zorkgpt.memory.models import OBJECTIVES, Memory, SubjectKey, episode_key, same_episode
@@ -27,10 +27,10 @@ from zorkgpt.memory.storage.columns import (
 from zorkgpt.memory.storage.escaping import folded, single_spaced
 from zorkgpt.memory.storage.lasting import EVERY, Filters, Heading, Prefix, by_place
 from zorkgpt.memory.storage.section import episodes_of_memories, unique_episodes
-from zorkgpt.memory.storage.tables import Rows
 from zorkgpt.memory.storage.traces import Traces, text_without, value_without
 from zorkgpt.memory.storage.versions import titled
 from zorkgpt.memory.storage.words import database_text, metadata_marks
+from zorkgpt.record.database import RecordDatabase
 
 _Value = TypeVar("_Value")
 
@@ -48,23 +48,6 @@ _FEW = 2_000
 """If fewer memories changed after a time, they are found by the time. Otherwise by the place."""
 _READ = ", ".join(f"zorkgpt_memories.{name}" for name in READ)
 _INSERT_PLACE = "INSERT INTO zorkgpt_places (number, place, name, visits, episodes) VALUES (%s, %s, %s, %s, %s)"
-
-
-class RowDatabase(Rows, Protocol):
-    """A database with the tables of memories."""
-
-    revision: str
-    """The SQL expression of the running transaction's revision, which is the revision of the rows that it writes."""
-    next_revision: str
-    """The SQL expression of the lowest revision whose rows may still be written."""
-
-    def version(self) -> object:
-        """Return a value that changes when another process writes."""
-        ...
-
-    def numbers(self, table: str, count: int) -> list[int]:
-        """Return the numbers for new rows of a table, in ascending order."""
-        ...
 
 
 class _Stored(NamedTuple):
@@ -91,7 +74,7 @@ class MemoryRows:
         scope: The places that can be read and changed.
     """
 
-    def __init__(self, database: RowDatabase, scope: PlaceScope = EVERYWHERE) -> None:
+    def __init__(self, database: RecordDatabase, scope: PlaceScope = EVERYWHERE) -> None:
         self._database = database
         self._scope = scope
         self._insert = f"INSERT INTO zorkgpt_memories (number, place, revision, {', '.join(WRITTEN)}) VALUES "

@@ -2,11 +2,10 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import islice, takewhile
 from sys import maxsize
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.errors import OutOfBounds
@@ -37,6 +36,7 @@ from zorkgpt.memory.storage.history import (
 from zorkgpt.memory.storage.schema import BY_PERSON, ENDED, IS_CHANGE, IS_SEARCHED, VISITED
 from zorkgpt.memory.storage.traces import Traces, record_without
 from zorkgpt.memory.storage.words import database_text
+from zorkgpt.record.database import RecordDatabase
 
 _compact_json = json.JSONEncoder(separators=(",", ":")).encode
 _PAGE = 5_000
@@ -48,31 +48,6 @@ _OF_EPISODE_SINCE = "turn_episode = %s AND id > %s AND reverted_by IS NULL"
 _ROWS_OF_TURNS = "FROM zorkgpt_journal WHERE turn_episode IS NOT NULL AND "
 _IS_PLAYED = "coalesce(reverted_by, '') != 'agent' AND NOT (kind = 'reverted' AND source = 'agent')"
 """The condition for changes that are not of a repeated turn. See `HistoryRecord.is_of_repeated_turn`."""
-
-
-class Rows(Protocol):
-    """A database. Parameters of queries are written as `%s`. Every method may raise `MemoryStoreError`."""
-
-    @property
-    def is_changing(self) -> bool:
-        """Whether a transaction is open."""
-        ...
-
-    def change(self) -> AbstractContextManager[object]:
-        """Begin a transaction, or continue the open one. Nothing is changed if the block raises."""
-        ...
-
-    def rows(self, query: str, parameters: Sequence[object] | None = None) -> list[tuple[Any, ...]]:
-        """Return the result of a query."""
-        ...
-
-    def value(self, query: str, parameters: Sequence[object] | None = None) -> Any:
-        """Return the single value of a query's result."""
-        ...
-
-    def put(self, query: str, parameters: Iterable[Sequence[object]]) -> None:
-        """Execute a statement for each set of parameters, all or none. Use `[()]` for one without parameters."""
-        ...
 
 
 class VisitRow(NamedTuple):
@@ -96,7 +71,7 @@ class Journal:
         scope: Records of other places are left out.
     """
 
-    def __init__(self, database: Rows, scope: PlaceScope = EVERYWHERE) -> None:
+    def __init__(self, database: RecordDatabase, scope: PlaceScope = EVERYWHERE) -> None:
         self._database = database
         self._scope = scope
 
@@ -442,7 +417,7 @@ class AnswerTable:
         scope: The scope of the questions. Answers may contain text from their scope.
     """
 
-    def __init__(self, database: Rows, scope: PlaceScope = EVERYWHERE) -> None:
+    def __init__(self, database: RecordDatabase, scope: PlaceScope = EVERYWHERE) -> None:
         self._database = database
         self._prefix = f"{render_place(scope.path)} " if scope.path else ""
         """The prefix of all keys."""

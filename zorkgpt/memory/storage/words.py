@@ -13,13 +13,11 @@ from hashlib import blake2b
 from itertools import islice
 from math import log
 from sys import intern
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import UNSEARCHED_COLUMN
-
-if TYPE_CHECKING:
-    from zorkgpt.memory.storage.tables import Rows
+from zorkgpt.record.database import RecordDatabase
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,7 @@ class WordIndex(Protocol):
 class FullText:
     """The `WordIndex` of a SQLite file with the table `zorkgpt_words`."""
 
-    def __init__(self, database: "Rows") -> None:
+    def __init__(self, database: RecordDatabase) -> None:
         self._database = database
 
     def erase_deleted(self) -> None:
@@ -171,7 +169,7 @@ _MOST_LOOKED_AT = 5_000
 class PostgresWords:
     """The `WordIndex` of a PostgreSQL database. In large memories, counts are estimates."""
 
-    def __init__(self, database: "Rows") -> None:
+    def __init__(self, database: RecordDatabase) -> None:
         self._database = database
 
     def erase_deleted(self) -> None:

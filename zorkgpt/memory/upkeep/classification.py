@@ -7,7 +7,8 @@ from typing import Literal
 from pydantic import BaseModel
 
 from zorkgpt.errors import LLMError
-from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.messages import Message
+from zorkgpt.llm.model import LLM
 from zorkgpt.llm.roles import Role
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory, Persistence, SubjectKey
