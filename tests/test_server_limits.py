@@ -1,7 +1,6 @@
 """Tests that clients with many connections do not block the servers."""
 
 import asyncio
-import logging
 import socket
 from contextlib import ExitStack, contextmanager, suppress
 from urllib.parse import urljoin, urlsplit
@@ -13,7 +12,7 @@ from mcp import Client
 from tests.adapters.test_mcp import serving
 from tests.fixtures.viewer import served, started, turn, write_log
 from zorkgpt.memory.agent_memory import AgentMemory
-from zorkgpt.server_limits import BACKLOG, MAX_REQUEST_BYTES, Throttle
+from zorkgpt.server_limits import BACKLOG, MAX_REQUEST_BYTES
 
 OPEN_FILES = 300
 """Limits the servers to 40 connections."""
@@ -114,19 +113,3 @@ def test_large_body_or_header_is_refused(server, method):
     with suppress(httpx.TransportError):
         assert httpx.request(method, server.url, timeout=30, **where).status_code in (401, 403, 405)
     assert server.answers()
-
-
-def test_message_is_logged_once_per_minute():
-    now = [0.0]
-    throttle = Throttle(lambda: now[0])
-
-    def logged(message: str, *fields: object) -> str | None:
-        record = logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, message, fields, None)
-        return record.getMessage() if throttle.filter(record) else None
-
-    assert logged("Failed: %s", 1) == "Failed: 1"
-    assert [logged("Failed: %s", number) for number in range(2, 5)] == [None, None, None]
-    assert logged("Something else") == "Something else"
-    now[0] = 61.0
-    assert logged("Failed: %s", 5) == "Failed: 5 (3 more since the last one)"
-    assert logged("Failed: %s", 6) is None

@@ -1,9 +1,7 @@
-"""The HTTP server of the viewer and the MCP server, with limits on connections, time, sizes and log messages."""
+"""The HTTP server of the viewer and the MCP server, with limits on connections, time and sizes."""
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, ClassVar
 
@@ -26,7 +24,6 @@ BACKLOG = 32
 _SPARE_FILES = 5 * BACKLOG + 100
 """File descriptors for the server itself, and for connections that are being accepted or closed, which takes asyncio
 several passes of its loop."""
-_REPEAT_S = 60.0
 
 
 class _LimitedProtocol(H11Protocol):
@@ -102,8 +99,6 @@ def limited_server(app: "ASGIApp", *, host: str = "127.0.0.1", port: int = 0) ->
     If there are too many connections, the one that has waited longest for a request is closed. If none is waiting, the
     one with the longest-running answer is closed, such as an event stream.
     """
-    for name in ("uvicorn.error", "asyncio"):
-        logging.getLogger(name).addFilter(Throttle())
     limits = {"max_connections": _max_connections(), "waiting": {}, "answering": {}}
     return _QuietServer(
         uvicorn.Config(
@@ -131,26 +126,3 @@ def _max_connections() -> int:
     if files == resource.RLIM_INFINITY:
         return MAX_CONNECTIONS
     return max(8, min(MAX_CONNECTIONS, files - _SPARE_FILES))
-
-
-class Throttle(logging.Filter):
-    """A log filter that passes each message at most once a minute, with the number of suppressed repetitions."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__()
-        self._clock = clock
-        self._last: dict[str, float] = {}
-        self._left_out: dict[str, int] = {}
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        # The message without its arguments.
-        phrase, now = str(record.msg)[:200], self._clock()
-        if phrase in self._last and now - self._last[phrase] < _REPEAT_S:
-            self._left_out[phrase] = self._left_out.get(phrase, 0) + 1
-            return False
-        if left_out := self._left_out.pop(phrase, 0):
-            record.msg = f"{record.msg} ({left_out} more since the last one)"
-        if len(self._last) > 100:
-            self._last.clear()
-        self._last[phrase] = now
-        return True

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -89,8 +90,12 @@ def test_other_machines_need_the_token(tmp_path, host, shown):
 
 def test_ctrl_c_ends_the_viewer_quietly(tmp_path):
     write_log(tmp_path, started(), turn(1))
-    with Started("view", str(tmp_path), "--port", "0") as process:
-        address = re.search(r"http://\S+", process.stdout.readline())[0]
+    with Started("view", str(tmp_path), "--edit", "--port", "0") as process:
+        address, token = re.search(r"(http://\S+)#token=(\S+)", process.stdout.readline()).groups()
+        parts = urlsplit(address)
+        with socket.create_connection((parts.hostname, parts.port)) as broken_off:
+            head = f"POST /api/places/10/memories HTTP/1.1\r\nHost: {parts.netloc}\r\nAuthorization: Bearer {token}"
+            broken_off.sendall(f"{head}\r\nContent-Length: 90\r\n\r\n{{".encode())
         httpx.get(f"{address}api/run")
         process.send_signal(signal.SIGINT)
         _, errors = process.finish()

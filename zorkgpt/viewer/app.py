@@ -82,6 +82,7 @@ def make_app(runs: Sequence[RunFiles], rules: AccessRules) -> "Starlette":
     """Return the application, with access control. Several runs are shown side by side."""
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
+    from starlette.requests import ClientDisconnect
     from starlette.routing import Mount, Route
     from starlette.staticfiles import StaticFiles
 
@@ -97,7 +98,7 @@ def make_app(runs: Sequence[RunFiles], rules: AccessRules) -> "Starlette":
     return Starlette(
         routes=[*pages, Mount("/static", StaticFiles(directory=STATIC))],
         middleware=[Middleware(AccessControl, rules=rules)],
-        exception_handlers={404: _not_found},
+        exception_handlers={404: _not_found, ClientDisconnect: _broken_off},
     )
 
 
@@ -234,3 +235,10 @@ def _not_found(request: "Request", error: Exception) -> "Response":
     from starlette.responses import JSONResponse
 
     return JSONResponse({"error": "Not found."}, 404)
+
+
+def _broken_off(request: "Request", error: Exception) -> "Response":
+    """Answer a request whose body is incomplete. Nobody reads it, but without an answer the error would be logged."""
+    from starlette.responses import Response
+
+    return Response(status_code=400)
