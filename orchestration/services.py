@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from logging import Logger
@@ -20,7 +20,7 @@ from session.game_state import GameState
 from zorkgpt.agent import reader
 from zorkgpt.context.tools import AgentTools
 from zorkgpt.embeddings.provider import EmbeddingProvider
-from zorkgpt.errors import WorkdirError
+from zorkgpt.errors import EmbeddingError, WorkdirError
 from zorkgpt.explore.trails import Trails
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.llm.background_work import BackgroundLLM
@@ -50,6 +50,7 @@ from zorkgpt.runlog.episode_log import EpisodeLog
 from zorkgpt.runlog.episodes import AppliedAnswers
 from zorkgpt.runlog.events import PlayerKind
 from zorkgpt.runlog.story_folder import StoryMark, check_story, mark_folder
+from zorkgpt.timeouts import with_timeout
 
 _EMBEDDINGS_WAIT_S = 2.0
 _EMBEDDINGS_TIMEOUT_S = 30.0
@@ -298,7 +299,8 @@ def _embeddings(config: GameConfiguration, llm: LLM | None) -> EmbeddingProvider
     if isinstance(provider.in_use, LLMEmbeddingProvider):
         # Many servers have no embedding model. Find out now, so that the run can report it at its start, but don't
         # wait for a slow server.
-        provider.warm_up().join(_EMBEDDINGS_WAIT_S)
+        with suppress(EmbeddingError, TimeoutError):
+            with_timeout(_EMBEDDINGS_WAIT_S, lambda: provider.embed("warm up"))
     return provider
 
 

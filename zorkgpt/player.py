@@ -5,7 +5,7 @@ import sys
 from dataclasses import dataclass
 from typing import Protocol
 
-from game_interface.models import Item, Observation
+from game_interface.models import Observation
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.explore.best_line import LineAhead
 from zorkgpt.memory.models import Memory
@@ -176,10 +176,6 @@ class PlayerContext:
     """Actions that killed the player at this place, in any episode."""
     destructive_verbs: tuple[str, ...] = ()
     """The verbs that destroyed or used up something in this episode."""
-    changed: tuple[Item, ...] = ()
-    """The objects that the last action moved or changed, by the object tree."""
-    changed_by_themselves: tuple[Item, ...] = ()
-    """The visible objects that moved or changed during the last turn, but not because of the action."""
     refused: str | None = None
     """Why the last proposal for this turn was rejected; None if none was."""
     vocabulary: tuple[str, ...] = ()

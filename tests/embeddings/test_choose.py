@@ -130,24 +130,11 @@ def test_provider_is_replaced_after_three_failures():
     assert chosen.model == "hashing-256"
 
 
-def test_model_is_loaded_in_the_background():
-    chosen = FirstThatWorks([HashingEmbeddings()])
-    thread = chosen.warm_up()
-    thread.join(10)
-    assert thread.daemon
-    assert chosen.embed("a").shape == (256,)
-
-
-def test_failing_warm_up_is_harmless():
-    chosen = FirstThatWorks([Failing()])
-    chosen.warm_up().join(10)
-    assert not chosen.available
-
-
 def test_waiting_for_a_loading_model_ends():
     slow = Slow()
     chosen = FirstThatWorks([slow], load_timeout_s=0.05)
-    thread = chosen.warm_up()
+    thread = threading.Thread(target=chosen.embed, args=("warm up",))
+    thread.start()
     with pytest.raises(EmbeddingError, match=r"still loading after 0\.05 s"):
         chosen.embed("a")
     slow.release.set()

@@ -9,7 +9,6 @@ from game_interface.game import Game
 from game_interface.models import Observation
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.outcome import affected_objects, changed_by_themselves
 from zorkgpt.context.navigation import (
     dangers_ahead,
     deadly_actions,
@@ -105,8 +104,8 @@ class PlayerView:
         return context if self.is_for_rules else self._with_surroundings(context, state)
 
     def _with_surroundings(self, context: PlayerContext, state: GameState) -> PlayerContext:
-        """Return the context with what follows from the map, the memories, the objectives and the last turn."""
-        graph, now, latest = self.graph, context.observation, state.latest
+        """Return the context with what follows from the map, the memories and the objectives."""
+        graph, now = self.graph, context.observation
         here = now.location_id
         destination = self._destination(here, context.recent)
         exits = exits_of(graph, here, tries_at(state.experience, here))
@@ -121,8 +120,6 @@ class PlayerView:
             no_route=destination if isinstance(destination, NoRoute) else None,
             untried_elsewhere=untried_elsewhere(graph, here, untried_things(state.experience, now)),
             deadly_here=deadly_actions(graph, here, exits),
-            changed=affected_objects(latest.transition) if latest else (),
-            changed_by_themselves=changed_by_themselves(latest.transition) if latest else (),
             objectives=tuple(self.goals.lines()) if self.goals else (),
             knowledge=tuple(self.knowledge(now)),
         )

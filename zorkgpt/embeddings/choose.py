@@ -1,7 +1,6 @@
 """Choose an embedding provider by a setting, with fallbacks. Models are loaded on first use."""
 
 import logging
-import threading
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -130,18 +129,6 @@ class FirstThatWorks:
 
     def get_dimension(self) -> int:
         return self._ask(lambda provider: provider.get_dimension())
-
-    def warm_up(self) -> threading.Thread:
-        """Load the model in a background thread."""
-        thread = threading.Thread(target=self._embed_once, name="zorkgpt-embeddings", daemon=True)
-        thread.start()
-        return thread
-
-    def _embed_once(self) -> None:
-        try:
-            self.embed("warm up")
-        except EmbeddingError as problem:
-            log.debug("embeddings are not available", extra={"error": str(problem)})
 
     def _ask(self, question: Callable[[EmbeddingProvider], Answer]) -> Answer:
         if not self._lock.acquire(timeout=self._load_timeout_s):
