@@ -75,7 +75,6 @@ def contexts(draw) -> PlayerContext:
         untried_elsewhere=tuple(draw(st.lists(elsewhere, max_size=20))),
         failed_here=tuple(draw(st.lists(names, max_size=60))),
         deadly_here=tuple(draw(st.lists(names, max_size=60))),
-        changed=draw(items),
         refused=draw(st.none() | texts),
         objectives=tuple(draw(st.lists(texts, max_size=20))),
         knowledge=tuple(draw(st.lists(texts, max_size=20))),
