@@ -48,7 +48,6 @@ from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.dedup.judge import Verdicts
 from zorkgpt.memory.settings import MEMORY_FILE
 from zorkgpt.memory.storage.document import Document, parse, render
-from zorkgpt.memory.upkeep.classification import ClassificationAnswer
 from zorkgpt.objectives.finder import ObjectivesAnswer
 from zorkgpt.record.events import EventKind
 from zorkgpt.run_folder import EPISODE_LOG, run_directory
@@ -61,7 +60,6 @@ LONGEST_S = 10
 SMALL = ReadLimits("The letter", "It is sent back.", max_bytes=2000, max_depth=6)
 ANSWERS = (
     AgentAnswer,
-    ClassificationAnswer,
     CriticAnswer,
     LessonsAnswer,
     MemorySynthesisResponse,

@@ -45,7 +45,6 @@ def test_reading_commands_take_an_address(address):
         ("export",): "## Location 5: Hall\n",
         ("export", "--to", "jsonl"): '"title": "Voucher"',
         ("undo", "--list"): "There is nothing to undo.",
-        ("classify",): "Every memory has a class.",
         ("dedupe", "--provider", "none"): "0 memories repeat others.",
         ("show", "--as-of", "9:1"): "there is no episode 9",
         ("audit",): "Choose the story with --game",

@@ -1,6 +1,5 @@
 """The commands of `memories` that change memories."""
 
-import sys
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,7 +22,6 @@ from zorkgpt.cli.memories import (
     place_given,
     place_key,
     say,
-    world_of,
 )
 from zorkgpt.cli.options import SavedGameOption, WorkdirOption
 from zorkgpt.files import write_file
@@ -34,14 +32,12 @@ from zorkgpt.text import number_of, visible
 
 if TYPE_CHECKING:
     from game_interface.story import Story
-    from zorkgpt.llm.model import LLM
     from zorkgpt.memory.editing import Edit
     from zorkgpt.memory.manager import SimpleMemoryManager
     from zorkgpt.memory.storage.sql_store import Store
 
 __all__ = ["app"]
 
-BACKUP_SUFFIX = ".unclassified.backup"
 _MAX_SKIPPED = 20
 Expected = Annotated[str | None, typer.Option("--expect", help="Change it only if this is its current text.")]
 Reason = Annotated[str | None, typer.Option("--reason", help="Reason, kept in the history.")]
@@ -230,38 +226,6 @@ def dedupe(
 
 
 @app.command()
-def classify(
-    workdir: WorkdirOption = None,
-    file: File = None,
-    game: SavedGameOption = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
-    rules: Annotated[bool, typer.Option("--rules", help="Use rules even if a model is configured.")] = False,
-) -> None:
-    """Propose core or permanent for each memory without a class, and write them after confirmation."""
-    with opened(workdir, file, game) as manager:
-        from zorkgpt.memory.upkeep.classification import mark, proposals
-
-        llm = None if rules else _llm()
-        proposed = list(proposals(manager.store.document, llm, world_of(file)))
-        if not proposed:
-            say("Every memory has a class.")
-            return
-        for proposal in proposed:
-            located = proposal.located
-            label = place_label(located.location_id, located.location_name)
-            say(f"{proposal.persistence:<9} {label}: {located.memory.title}")
-            say(f"          {located.memory.text} ({proposal.why})")
-        if not yes and not _confirmed(len(proposed)):
-            say("Nothing was changed.")
-            return
-        backup = Path(f"{manager.store.path}{BACKUP_SUFFIX}")
-        _copy(manager.store, backup)
-        with manager.store.transaction() as draft:
-            marked = mark(draft, manager.store.document, proposed)
-        say(f"{number_of(marked, 'memory', 'memories')} classified. Backup: {backup}")
-
-
-@app.command()
 def audit(
     workdir: WorkdirOption = None,
     file: File = None,
@@ -319,17 +283,13 @@ def _apply_edit(
 
 
 def _backup(store: "Store") -> Path:
+    from zorkgpt.memory.storage.document import render
+
     path = store.path
     names = (path.with_name(f"{path.name}.before-dedupe-{number}.backup") for number in range(1, 1000))
     copy = next(name for name in names if not name.exists())
-    _copy(store, copy)
+    write_file(copy, render(store.document))
     return copy
-
-
-def _copy(store: "Store", to: Path) -> None:
-    from zorkgpt.memory.storage.document import render
-
-    write_file(to, render(store.document))
 
 
 def _story_of(folder: Path | None, game: str | None) -> "Story":
@@ -348,18 +308,3 @@ def _story_of(folder: Path | None, game: str | None) -> "Story":
     if mark and story.sha256 != mark.sha256:
         fail(f"{folder} has the memories of {mark}, not of {StoryMark.of(story.summary())}.")
     return story
-
-
-def _confirmed(count: int) -> bool:
-    if not sys.stdin.isatty():
-        fail(f"{number_of(count, 'class', 'classes')} proposed. Confirm with --yes.")
-    return typer.confirm(f"Write {number_of(count, 'class', 'classes')}?")
-
-
-def _llm() -> "LLM | None":
-    """Return the client of the configured models. None if there are none."""
-    from session.game_configuration import GameConfiguration, model_settings
-    from zorkgpt.llm.client import LLMClient
-
-    models = model_settings(GameConfiguration.load())
-    return LLMClient(models) if models else None

@@ -17,7 +17,7 @@ class Role(StrEnum):
         "memory",
         ("memory", "info_ext"),
         "memory_sampling",
-        ("memory_synthesis", "memory_outcome", "memory_judge", "memory_classify"),
+        ("memory_synthesis", "memory_outcome", "memory_judge"),
     )
     OBJECTIVES = "objectives", ("analysis",), "analysis_sampling", ("objectives",)
     KNOWLEDGE = "knowledge", ("analysis",), "analysis_sampling", ("knowledge",)

@@ -12,6 +12,6 @@
    (`storage/book.py`), and every change of one is a `Change`, which the journal records.
 
 `retrieval.py` selects what is shown at a place, and `search.py` searches all places. `credit.py` counts whether
-memories were followed and worked. `upkeep/` audits, classifies, imports, exports and erases. `provenance.py` explains
+memories were followed and worked. `upkeep/` audits, imports, exports and erases. `provenance.py` explains
 where a memory came from.
 """

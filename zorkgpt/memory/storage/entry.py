@@ -307,12 +307,6 @@ def completed(entry: Entry, place: SubjectKey) -> Entry:
     return Entry(memory, entry.raw[:at] + meta + entry.raw[at:], entry.extras, written_id=entry.written_id)
 
 
-def is_marked(entry: Entry) -> bool:
-    """Return whether the header has a persistence. Without one, the memory is permanent."""
-    tags = _REPRINTED_TAGS.match(entry.raw)
-    return tags is not None and _names_persistence(tags["tags"])
-
-
 def _names_persistence(tags: str) -> bool:
     return any(tag.strip().upper() in PERSISTENCE_BY_TAG for tag in _TAG_BREAK.split(tags)[1:])
 

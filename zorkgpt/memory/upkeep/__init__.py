@@ -1,1 +1,1 @@
-"""Upkeep of all memories: audit against a new world, classification, import, export and erasure."""
+"""Upkeep of all memories: audit against a new world, import, export and erasure."""
