@@ -1,6 +1,7 @@
 """Tests that any fault of a server ends in an answer or one of our errors, with correct usage."""
 
 import json
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -70,6 +71,11 @@ def test_slow_answer_ends_at_the_deadline():
         client = client_of(server, deadline_s=2)
         with pytest.raises(LLMError, match="no complete answer within 2 s"):
             client.complete(QUESTION, role="agent")
+        ends = time.monotonic() + 5
+        while abandoned := [thread for thread in threading.enumerate() if thread.name == "call with a time limit"]:
+            # The connection ends too, so that the server stops.
+            assert time.monotonic() < ends
+            abandoned[0].join(0.5)
         assert client.complete(QUESTION, role="agent").content == "in time"
 
 
