@@ -80,6 +80,20 @@ def test_text_is_removed_from_every_file(manager, tmp_path):
     assert traces(tmp_path) == []
 
 
+def test_damaged_record_is_left_and_named(manager, tmp_path, caplog):
+    record = tmp_path / "Memories.md.sqlite"
+    manager.close()
+    damaged = b"?" * 100 + record.read_bytes()[100:]
+    record.write_bytes(damaged)
+    with SimpleMemoryManager.open(tmp_path / "Memories.md") as again:
+        again.forget(text=SECRET)
+    aside = tmp_path / "Memories.md.sqlite.damaged-1"
+    assert aside.read_bytes() == damaged
+    assert traces(tmp_path) == [aside.name]
+    [warning] = [each for each in caplog.records if "may still have what was forgotten" in each.message]
+    assert warning.path == str(aside)
+
+
 def test_forgotten_memory_does_not_come_back(manager, tmp_path):
     before = manager.get("Voucher").id
     manager.forget("Password")

@@ -358,5 +358,11 @@ def test_session_with_a_damaged_part_is_not_restored(tmp_path, manager, caplog, 
     saved = tmp_path / "s.json"
     assert manager.save_session(saved)
     saved.write_text(json.dumps(json.loads(saved.read_text()) | {part: value}))
+    manager.record_action_outcome(5, "Hall", "pull rope", "The bell rings.", {"turn": 3, "nothing_changed": True})
+    manager.add_memory(5, "Hall", memory("Rope", persistence="ephemeral"))
+    assert manager.save_session(tmp_path / "before.json")
     assert manager.restore_session(saved) is False
     assert "session not restored" in caplog.text
+    assert manager.save_session(tmp_path / "after.json")
+    assert (tmp_path / "after.json").read_bytes() == (tmp_path / "before.json").read_bytes()
+    assert [each.title for each in manager.ephemeral_cache[5]] == ["Rope"]

@@ -243,14 +243,16 @@ class Learner:
             if any(is_opposed(other, memory) for other in known.current(place)):
                 self._see_again(place, memory, number)
             reason = f"the same outcome in another state in turn {number}"
-            self._qualify(place, memory, reason, turn.context.state)
+            with self._writer.refusals_logged():
+                self._qualify(place, memory, reason, turn.context.state)
             self._resolve_rivals(place, memory, rivals(self._journal, place, memory, known.current(place)), number)
 
     def _resolve_rivals(self, location_id: SubjectKey, memory: Memory, opposed: Rivals, turn: int) -> None:
         """Add conditions to rivals that hold in other states, and supersede those that the memory contradicts."""
         for rival in opposed.separated:
             reason = f"another outcome in another state: “{memory.title}”"
-            self.counts.contradictions_settled += self._qualify(location_id, rival, reason)
+            with self._writer.refusals_logged():
+                self.counts.contradictions_settled += self._qualify(location_id, rival, reason)
         for rival in opposed.contradicted:
             # An ephemeral memory can't supersede a lasting one: the restart would lose both.
             if memory.persistence.outlives_episode or not rival.persistence.outlives_episode:
@@ -262,15 +264,17 @@ class Learner:
                     self.counts.contradictions_settled += 1
 
     def _qualify(self, location_id: SubjectKey, memory: Memory, reason: str, now: State | None = None) -> bool:
-        """Update the conditions of a memory from the observations, and return whether they changed."""
+        """Update the conditions of a memory from the observations, and return whether they changed.
+
+        Raises:
+            MemoryRefused, MemoryStoreError: If the memory can't be changed.
+        """
         when = conditions(self._journal, location_id, memory, self._known.current(location_id), now=now)
         if when == memory.when:
             return False
-        writer = self._writer
-        with writer.refusals_logged(), writer.changing_memory(location_id, memory) as (draft, known):
+        with self._writer.changing_memory(location_id, memory) as (draft, known):
             draft.replace(location_id, known, replace(known, when=when), "qualified", reason)
-            return True
-        return False
+        return True
 
     def _see_again(self, location_id: SubjectKey, memory: Memory, turn: int) -> None:
         """Count one more observation of a memory."""

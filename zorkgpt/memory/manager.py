@@ -505,7 +505,7 @@ class SimpleMemoryManager(AgentMemory):
         """Write the state of this episode to a file, and return whether this succeeded."""
         with self.store.guard:
             self.flush()
-            session = self.snapshot() | {"experience": self._recorder.experience.saved()}
+            session = self._session()
         try:
             write_session(Path(path), session)
         except (OSError, FileError) as error:
@@ -517,9 +517,12 @@ class SimpleMemoryManager(AgentMemory):
         """Restore the state that `save_session` wrote. Return False if there is none for this episode."""
         try:
             with self.store.guard:
-                session = read_session(Path(path), self._state.episode)
-                self._recorder.experience.restore(session["experience"])
-                self.restore(session)
+                session, before = read_session(Path(path), self._state.episode), self._session()
+                try:
+                    self._restore_session(session)
+                except BaseException:
+                    self._restore_session(before)
+                    raise
         except FileNotFoundError:
             return False
         except (OSError, StateError) as error:
@@ -531,6 +534,13 @@ class SimpleMemoryManager(AgentMemory):
             )
             return False
         return True
+
+    def _session(self) -> dict[str, object]:
+        return self.snapshot() | {"experience": self._recorder.experience.saved()}
+
+    def _restore_session(self, session: dict[str, Any]) -> None:
+        self._recorder.experience.restore(session["experience"])
+        self.restore(session)
 
     def snapshot(self) -> dict[str, object]:
         """Return the state of this episode as plain values for JSON, without its experience."""
@@ -547,8 +557,10 @@ class SimpleMemoryManager(AgentMemory):
         """
         with self.store.guard:
             content: dict[str, Any] = saved
-            self._writer.restore(content["episode"], content["writer"], int(content["position"]))
+            position = int(content["position"])
+            # Before the writer, which reverts changes.
             self._learner.restore(content["learner"])
+            self._writer.restore(content["episode"], content["writer"], position)
 
     def undo_to(self, saved: dict[str, object]) -> None:
         """Revert what the episode of a snapshot has changed of ephemeral memories and objectives since then.

@@ -8,6 +8,7 @@ from pathlib import Path
 from zorkgpt.bounded import SAVED_FILE, parse_json
 from zorkgpt.errors import OutOfBounds
 from zorkgpt.files import write_file
+from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory, SubjectKey, fields_of
 from zorkgpt.memory.places import is_place, path_of
 from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
@@ -21,6 +22,8 @@ from zorkgpt.memory.storage.sql_store import Store
 from zorkgpt.memory.storage.traces import Traces, document_without, event_without, line_without, value_without
 from zorkgpt.record.events import Events
 from zorkgpt.text import indented
+
+log = get_logger(__name__)
 
 
 def traces_of_memory(store: Store, place: SubjectKey, memory: Memory) -> Traces:
@@ -93,6 +96,8 @@ def traces_of_text(text: str, book: MemoryBook, scope: PlaceScope = EVERYWHERE) 
 def forget(store: Store, traces: Traces, runs: Path) -> None:
     """Erase the traces from the memories, their backups and history, and the folders of the episodes.
 
+    A damaged record that was set aside is left as it is, and named in a warning.
+
     Raises:
         MemoryStoreError, FileError, OSError: If a file can't be read or written. Another call continues from there.
     """
@@ -101,7 +106,11 @@ def forget(store: Store, traces: Traces, runs: Path) -> None:
         with store.transaction() as draft:
             draft.erase(traces)
         for beside in sorted(path.parent.glob(f"{path.name}.*")):
-            if beside.suffix == ".backup" or ".damaged-" in beside.name:
+            if beside.name.startswith(f"{path.name}.sqlite.damaged-"):
+                log.warning(
+                    "a damaged record may still have what was forgotten: delete the file", extra={"path": str(beside)}
+                )
+            elif beside.suffix == ".backup" or ".damaged-" in beside.name:
                 _clean_markdown(beside, traces)
             elif ".earlier-" in beside.name and (earlier := earlier_store(beside)) is not None:
                 with closing(earlier):
