@@ -228,11 +228,14 @@ def _turn_in(text: str) -> int | str:
 
 
 _STATUSES = {status.value: status for status in MemoryStatus}
+# Calling an enumeration is slow in CPython 3.11.
+_MEMBERS = {str(member): member for kind in (Persistence, MemoryKind) for member in kind}
 
 
 def _member_of(kind: "type[Persistence] | type[MemoryKind]", given: Any, field_name: str, title: str) -> Any:
+    member = _MEMBERS.get(given) if isinstance(given, str) else None
     try:
-        return kind(given)
+        return member if isinstance(member, kind) else kind(given)
     except ValueError:
         valid = ", ".join(repr(member.value) for member in kind)
         none = "None or " if kind is MemoryKind else ""

@@ -82,20 +82,17 @@ def may_relate(newer: str) -> Callable[[str], bool]:
     stems = read(newer).stems
 
     def check(older: str) -> bool:
-        return not (distinctive := _distinctive_stems(older)) or not stems.isdisjoint(distinctive)
+        # Texts that are related differ in at most one of these words.
+        missing = (word for word in _plain_words(older) - stems if stems.isdisjoint(_readings(word)))
+        return next(missing, None) is None or next(missing, None) is None
 
     return check
 
 
 @lru_cache(maxsize=1 << 14)
-def _distinctive_stems(text: str) -> frozenset[str]:
-    """Return the stems of two significant words of a text: numbers, or else the longest. Empty if there may be fewer.
-
-    If a newer text has none of them, its relation is `unsure`.
-    """
-    plain = set(_PLAIN_WORD.findall(text)) - _NOT_DISTINCTIVE
-    words = sorted(plain, key=lambda word: (word.isdigit(), len(word)))[-2:]
-    return frozenset().union(*map(_readings, words)) if len(words) > 1 else frozenset()
+def _plain_words(text: str) -> frozenset[str]:
+    """Return the significant words and numbers of a text that are the same however the text around them is read."""
+    return frozenset(_PLAIN_WORD.findall(text)) - _NOT_DISTINCTIVE
 
 
 def reasons_for(relation: TextRelation, older: str, newer: str) -> tuple[str, ...]:

@@ -69,9 +69,8 @@ def values_of(place: SubjectKey, name: str, memory: Memory) -> list[object]:
 def memory_in(row: Sequence[Any]) -> Memory:
     """Return the memory in the columns `READ` of a row."""
     values = dict(zip(_OWN, row[3:], strict=True))
-    for name in _TEXTS:
-        if (text := values[name]) and text[0] == _ESCAPED:
-            values[name] = text_in(text)
+    if _ESCAPED in "".join(filter(None, row[3 : 3 + len(_TEXTS)])):
+        values |= {name: text_in(values[name]) for name in _TEXTS}
     for name in _TIMES:
         values[name] = time_in(values[name])
     for name in _FLAGS:

@@ -182,12 +182,13 @@ class MemoryRows:
         wanted = list(dict.fromkeys(filter(self._scope.contains, places)))
         missing = [place for place in wanted if place not in self._memories]
         for page in _pages(missing):
-            columns = [column_of(place) for place in page]
-            query = f"SELECT {_READ} FROM zorkgpt_memories WHERE place IN ({_marks(columns)}) ORDER BY place, number"
-            self._memories |= {place: [] for place in page}
-            for row in self._rows(query, columns):
-                self._memories[place_in(row[0])].append(_stored(row))
-                self._cached += 1
+            stored: dict[str, list[_Stored]] = {column_of(place): [] for place in page}
+            query = f"SELECT {_READ} FROM zorkgpt_memories WHERE place IN ({_marks(page)}) ORDER BY place, number"
+            rows = self._rows(query, list(stored))
+            for row in rows:
+                stored[row[0]].append(_stored(row))
+            self._memories |= zip(page, stored.values(), strict=True)
+            self._cached += len(rows)
         self._with_places_read(wanted)
 
     def numbered(self, numbers: Sequence[int]) -> list[tuple[SubjectKey, Memory]]:
@@ -467,6 +468,7 @@ class MemoryRows:
         if place in self._memories:
             # Without a number until it is written.
             self._memories[place].append(_Stored(0, memory))
+            self._cached += 1
 
     def _replace(self, place: SubjectKey, old: _Stored, new: Memory) -> None:
         if not old.number:
